@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # pdl_lint_target(TARGET
 #     [FAIL_ON note|warning|error|never]  a finding of this level or above fails the build; default: error
-#     [SUPPRESS FILE...]                  suppression files
+#     [PROJECT FILE]                      the project file; default: the nearest .pdl-lint
 #     [CONSTANT_PARAMS PARAM...]          parameters whose memory no kernel in flight writes
 #     [OVERLAPPED PATTERN...]             kernels that are launched with overlap
 #     [ARCHITECTURES ARCH...])            default: the newest of the target's CUDA_ARCHITECTURES
 #
 # Lints the kernels of a target as part of its build, before the target itself is compiled: what
 # `pdltool lint` finds is shown as compilers show warnings. It runs again when a source, a header, an
-# option, a suppression file or pdltool has changed. The target pdl_lint_TARGET is the lint alone.
+# option, the file of PROJECT or pdltool has changed. The target pdl_lint_TARGET is the lint alone.
 #
 # Call it in the directory that creates the target. What the target is made of is read when that
 # directory has been processed, so that it does not matter what is set before the call and what after.
@@ -21,7 +21,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/pdl_target.cmake")
 # expressions included, which a custom command could not do; CMake knows the headers that each depends on.
 
 function(pdl_lint_target target)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAIL_ON" "SUPPRESS;CONSTANT_PARAMS;OVERLAPPED;ARCHITECTURES")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "FAIL_ON;PROJECT" "CONSTANT_PARAMS;OVERLAPPED;ARCHITECTURES")
     set(usage "pdl_lint_target(${target}): ")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "${usage}unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -43,16 +43,15 @@ function(pdl_lint_target target)
     if(arg_FAIL_ON STREQUAL "note") # what fails the build is shown
         list(APPEND options --level note)
     endif()
-    set(suppressions)
-    foreach(file IN LISTS arg_SUPPRESS)
-        get_filename_component(file ${file} ABSOLUTE)
-        get_source_file_property(generated ${file} GENERATED)
-        if(NOT generated AND NOT EXISTS ${file})
-            message(FATAL_ERROR "${usage}no suppression file ${file}")
+    set(project)
+    if(DEFINED arg_PROJECT)
+        get_filename_component(project ${arg_PROJECT} ABSOLUTE)
+        get_source_file_property(generated ${project} GENERATED)
+        if(NOT generated AND NOT EXISTS ${project})
+            message(FATAL_ERROR "${usage}no project file ${project}")
         endif()
-        list(APPEND suppressions ${file})
-        list(APPEND options --suppressions ${file})
-    endforeach()
+        list(APPEND options --project ${project})
+    endif()
     foreach(parameter IN LISTS arg_CONSTANT_PARAMS)
         list(APPEND options --constant-param ${parameter})
     endforeach()
@@ -68,7 +67,7 @@ function(pdl_lint_target target)
         COMMAND ${pdltool} lint ${options} ${compiled}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/pdl_lint
         COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-        DEPENDS ${pdltool} ${suppressions} ${compiled}
+        DEPENDS ${pdltool} ${project} ${compiled}
         COMMENT "Linting the kernels of ${target}"
         COMMAND_EXPAND_LISTS
         VERBATIM)

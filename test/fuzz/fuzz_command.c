@@ -40,14 +40,11 @@ static void try_compiler(enum compiler_kind kind, const char *text)
     command_drop_launchers(&arguments);
     fuzz_expect(arguments.count > 0);
     (void)command_is_cuda(&arguments, "a.cpp");
-    command_read(&command, kind, &arguments, "/folder", "a.cu");
+    const struct foreign_words foreign = {.before = 1, .behind = strlen(text) % 3};
+    command_read(&command, kind, &arguments, "/folder", "a.cu", &foreign);
     fuzz_expect(arguments.count == 0 && command.arguments.count > 0);
-    for (size_t i = 0; i < command.count; i++) {
-        fuzz_expect(command.items[i].number >= ARCHITECTURE_LEAST);
-        fuzz_expect(i == 0 || command.items[i - 1].number >= command.items[i].number);
-    }
-    command_make(&command, command.count > 0 ? command.items[0] : command_default(kind), "a.cu",
-                 "a.ptx", "a.d", &made);
+    fuzz_expect(command.newest.number >= ARCHITECTURE_LEAST);
+    command_make(&command, command.newest, "a.cu", "a.ptx", &made);
     read_all(&made);
     fuzz_expect(argv_vector(&made)[made.count] == NULL);
     fuzz_expect(strcmp(made.items[made.count - 1], "a.cu") == 0);

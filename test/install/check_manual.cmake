@@ -29,11 +29,11 @@ endif()
 # By the name of the file bash-completion and zsh know what it completes.
 execute_process(COMMAND bash --norc --noprofile -c [[
     source "$1/bash-completion/completions/pdltool" && PATH=$2:$PATH
-    COMP_WORDS=(pdltool lint --su) COMP_CWORD=2
+    COMP_WORDS=(pdltool lint --js) COMP_CWORD=2
     _pdltool pdltool; echo "${COMPREPLY[@]}"]] bash ${PREFIX}/${DATADIR} ${PREFIX}/bin
     OUTPUT_VARIABLE found ERROR_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(NOT found STREQUAL "--suppressions --summary")
-    message(SEND_ERROR "bash completes --su to '${found}'")
+if(NOT found STREQUAL "--json")
+    message(SEND_ERROR "bash completes --js to '${found}'")
 endif()
 file(STRINGS ${PREFIX}/${DATADIR}/zsh/site-functions/_pdltool first LIMIT_COUNT 1)
 if(NOT first STREQUAL "#compdef pdltool")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pdltool lint in a tree: how kernels are launched, project files, baselines, diffs, and what is of no use."""
+"""pdltool lint in a tree: how kernels are launched, project files, baselines, and what is of no use."""
 
 import json
 import lzma
@@ -103,7 +103,7 @@ class Never(Case):
         ):
             with self.subTest(title):
                 self.assertEqual(self.line(flagged("a", body)), one if named else None)
-        for arguments in (["--overlapped=a"], ["--level=note"], ["--suppressions", self.file("s", "no-wait kernel=a : x\n")], ["--launches", self.file("l", "plain a\n")]):
+        for arguments in (["--overlapped=a"], ["--level=note"], ["--project", self.file("s", "suppress no-wait kernel=a : x\n")], ["--project", self.file("l", "plain a\n")]):
             self.assertIsNone(self.line(flagged("a"), arguments=arguments))
         self.assertIn(": 3 kernels never wait unless a flag is set: a, b and c; a race if they are launched", self.line(*map(flagged, "cab")))
         self.assertIn(
@@ -142,7 +142,7 @@ class Never(Case):
                 self.assertEqual(self.line(right(waits), never(other)) is None, left_out)
 
     def test_what_is_known_is_left_out(self):
-        for arguments in (["--overlapped=a"], ["--level=error"], ["--suppressions", self.file("s", "no-wait kernel=a : x\n")]):
+        for arguments in (["--overlapped=a"], ["--level=error"], ["--project", self.file("s", "suppress no-wait kernel=a : x\n")]):
             self.assertIsNone(self.line(never("a"), arguments=arguments))
         self.assertIsNone(self.line(kernel("a", WRITE, TRIGGER)))  # a warning of its own
         self.assertIsNone(self.line(right("a")))
@@ -206,14 +206,6 @@ class Launches(Case):
         log = self.file("log", f"libpdl[7]: device 0, kernel {name[:500]}: overlaps\n")
         self.assertEqual(self.findings("--launches", log, self.ptx(never(name))), [(name, "no-wait", "warning")])
 
-    def test_a_list(self):
-        path = self.file("list", "# by hand\noverlapped a*\n\noverlap [b]\nplain ab\n")
-        ptx = self.ptx(*map(never, ("aa", "ab", "b", "c")))
-        self.assertEqual(
-            self.findings("--launches", path, ptx),
-            [("aa", "no-wait", "warning"), ("b", "no-wait", "warning"), ("c", "no-wait", "note")],
-        )
-
     def test_several_files(self):
         plain = self.file("plain", "libpdl[7]: device 0, kernel a: does not overlap: x\n")
         overlap = self.file("overlap", "libpdl[7]: device 0, kernel a: overlaps\n")
@@ -225,11 +217,10 @@ class Launches(Case):
     def test_what_is_none(self):
         ptx = self.ptx(never())
         for content, message in (
-            ("overlapped a\nfoo b\n", "list:2:1: error: 'foo' is neither overlapped nor plain"),
-            ("constant-param w\n", "list:1:1: error: 'constant-param' is neither"),
-            ('{"version": 1}\n', "list: error: a report in JSON"),
+            ("overlapped a\n", "list: error: neither a recording (pdltool watch --record) nor a log of libpdl"),
+            ('{"version": 1}\n', "list: error: neither a recording"),
+            ("", "list: error: neither a recording"),
             (b"PDLWATCH" + b"\x01" * 8, "the recording ends within its header"),
-            ("plain a\x1b[2J\n", "list:1:8: error: a control character (0x1b)"),
         ):
             with self.subTest(message):
                 self.assertIn(message, self.lint("--launches", self.file("list", content), ptx, code=2).stderr)
@@ -343,11 +334,11 @@ class Project(Case):
         if "json" in tooltest.without:
             self.skipTest("no JSON in this build")
         ptx = self.ptx(kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
-        report = json.loads(self.lint("--json", "--third-party=vendor", ptx, code=0).stdout)
+        self.file(".pdl-lint", "third-party vendor\n")
+        report = json.loads(self.lint("--json", ptx, code=0).stdout)
         self.assertEqual([f["suppressed"] for f in report["findings"]], ["the file is third-party"])
-        run = json.loads(self.lint("--sarif", "--third-party=vendor", ptx, code=0).stdout)["runs"][0]
+        run = json.loads(self.lint("--sarif", ptx, code=0).stdout)["runs"][0]
         self.assertEqual([s["kind"] for r in run["results"] for s in r["suppressions"]], ["external"])
-        self.assertEqual(self.lint("--format=github", "--third-party=vendor", ptx, code=0).stdout.count("::warning"), 0)
 
     def test_third_party_files(self):
         ptx = self.ptx(kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
@@ -356,14 +347,15 @@ class Project(Case):
             ("vend", 1), ("v.cu", 1), ("/vendor", 1), ("endor/v.cuh", 1), ("src", 1),
         ):
             with self.subTest(pattern):
-                self.lint(f"--third-party={pattern}", ptx, code=code)
+                self.file(".pdl-lint", f"third-party {pattern}\n")
+                self.lint(ptx, code=code)
 
 
 class Unused(Case):
     def test_options_that_match_nothing_are_told(self):
         ptx = self.ptx(early())
         for option, text in (
-            ("--constant-param=x", "x"), ("--constant-param=k:w", "k:w"), ("--overlapped=none*", ""), ("--third-party=nowhere", ""),
+            ("--constant-param=x", "x"), ("--constant-param=k:w", "k:w"), ("--overlapped=none*", ""),
             ("--launches=" + self.file("log", "libpdl[7]: device 0, kernel a: overlaps\n"), ""),
         ):
             with self.subTest(option):
@@ -374,22 +366,21 @@ class Unused(Case):
     def test_those_that_match_are_not(self):
         ptx = self.ptx(early("k"), kernel("v", loc(3, 2), READ, WAIT, TRIGGER))
         result = self.lint(
-            "--constant-param=k:[w]", "--constant-param=2", "--overlapped=k", "--third-party=v.cuh",
+            "--constant-param=k:[w]", "--constant-param=2", "--overlapped=k", "--project=" + self.file("p", "third-party v.cuh\n"),
             "--launches=" + self.file("log", "libpdl[7]: device 0, kernel k: overlaps\n"), ptx, code=0,
         )
         self.assertNotIn("unused", result.stdout)
 
     def test_options_and_lines_are_told_apart(self):
-        self.file(".pdl-lint", "constant-param w\noverlapped none\nthird-party nowhere\n")
+        self.file(".pdl-lint", "constant-param w\noverlapped none\nthird-party a.cu\n")
         ptx = self.ptx(early("k"))
-        told = self.lint("--level=note", "--constant-param=x", "--overlapped=k", "--third-party=a.cu", ptx).stdout
+        told = self.lint("--level=note", "--constant-param=x", "--overlapped=k", ptx).stdout
         self.assertEqual(
             [line.split("unused ")[1] for line in told.splitlines() if "unused" in line],
             [
                 "option '--constant-param=x': it matches nothing",
-                "option '--third-party=a.cu': it matches nothing",  # there is nothing left to find
                 "line 'overlapped none': it matches nothing",
-                "line 'third-party nowhere': it matches nothing",
+                "line 'third-party a.cu': it matches nothing",  # there is nothing left to find
             ],
         )
 
@@ -409,11 +400,6 @@ class Unused(Case):
         ):
             self.assertIn(line, told)
         self.assertIn(f"{path}:1: warning: unused line 'plain nobody'", self.lint("--project", path, ptx, code=0).stdout)
-
-    def test_lines_of_a_list_of_launches(self):
-        path = self.file("list", "plain nobody\noverlapped k\n")
-        result = self.lint("--launches", path, self.ptx(right("k")), code=0)
-        self.assertEqual(result.stdout, f"{path}:1: warning: unused option 'plain nobody': it matches nothing\n")
 
     def test_nothing_is_unused_where_not_all_was_read(self):
         result = self.lint("--overlapped=none", self.ptx(right()), self.path("missing"), code=2)
@@ -480,8 +466,8 @@ class Baseline(Case):
         self.assertEqual(len(self.write("--level=note", ptx)[1].splitlines()), 3)
 
     def test_what_is_suppressed_is_not_written(self):
-        path = self.file("s", "read-before-wait : x\n")
-        self.assertEqual(len(self.write("--suppressions", path, self.ptx(early()))[1].splitlines()), 2)
+        path = self.file("s", "suppress read-before-wait : x\n")
+        self.assertEqual(len(self.write("--project", path, self.ptx(early()))[1].splitlines()), 2)
 
     def test_it_is_written_anew_with_what_was_in_it(self):
         path, text = self.write(self.ptx(early("a"), early("b", 50)))
@@ -515,14 +501,11 @@ class Baseline(Case):
         ptx = self.ptx(name, *(kernel(k, f".loc 2 3 1, function_name L, inlined_at 1 {line} 1\n", READ, WAIT, TRIGGER) for k, line in (("a", 10), ("b", 50))))
         path, text = self.write(ptx)
         self.assertEqual(len(text.splitlines()), 3)
-        for kernel_name, line in (("a", 10), ("b", 50)):
+        for kernel_name in "ab":
             with self.subTest(kernel_name):
-                list_path = self.file("s", f"read-before-wait kernel={kernel_name} : x\n")
-                result = self.lint("--baseline", path, "--suppressions", list_path, ptx, code=0)
+                project = self.file("s", f"suppress read-before-wait kernel={kernel_name} : x\n")
+                result = self.lint("--baseline", path, "--project", project, ptx, code=0)
                 self.assertIn("1 suppressed, 1 in the baseline", result.stdout)
-                diff = f"--- a/src/a.cu\n+++ b/src/a.cu\n@@ -{line} +{line} @@\n-x\n+y\n"
-                result = self.lint("--baseline", path, "--changed=-", ptx, input=diff, code=0)
-                self.assertIn("1 in the baseline", result.stdout)
 
     def test_bad_files(self):
         ptx = self.ptx(early())
@@ -531,96 +514,12 @@ class Baseline(Case):
             ("", "1:1: error: not a baseline of pdltool lint"),
             ("x [00:1]\n", "1:1: error: not a baseline"),
             (head + "x\n", "2:1: error: an entry ends in a fingerprint"),
-            (head + "x [12:]\n", "2:3: error: an entry ends"),
-            (head + "\nx [12g:1]\n", "3:3: error: an entry ends"),
+            (head + "\nx 12:1]\n", "3:7: error: an entry ends"),
         ):
             with self.subTest(text):
                 self.assertIn("base:" + message, self.lint("--baseline", self.file("base", text), ptx, code=2).stderr)
         self.assertIn("missing: error: ", self.lint("--baseline", self.path("missing"), ptx, code=2).stderr)
         self.assertIn("error: ", self.lint("--write-baseline", self.path("no/base"), ptx, code=2).stderr)
-
-
-class Changed(Case):
-    def diff(self, *hunks, path="src/a.cu"):
-        return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n" + "".join(hunks)
-
-    def check(self, diff, code, *kernels):
-        ptx = self.ptx(*(kernels or [early("k", 10)]))
-        result = self.lint("--changed", self.file("diff", diff), ptx, code=code)
-        if code == 0:
-            self.assertIn("not on changed lines", result.stdout)
-
-    def test_lines_that_are_added(self):
-        self.check(self.diff("@@ -10 +10 @@\n-x\n+y\n"), 1)
-        self.check(self.diff("@@ -11 +11 @@ void f()\n-x\n+y\n"), 0)
-        self.check(self.diff("@@ -8,3 +8,4 @@\n a\n b\n+c\n d\n"), 1)
-        self.check(self.diff("@@ -8,2 +8,3 @@\n a\n+b\n c\n"), 0)
-        self.check(self.diff("@@ -5,0 +6,5 @@\n+\n+\n+\n+\n+\n"), 1)
-        self.check(self.diff("@@ -90,0 +91 @@\n+x\n", "@@ -9,0 +10 @@\n+x\n"), 1)  # in any order
-        self.check(self.diff("@@ -10 +10 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n"), 1)
-
-    def test_paths(self):
-        hunk = "@@ -10 +10 @@\n-x\n+y\n"
-        for path, code in (("src/a.cu", 1), ("me/src/a.cu", 1), ("a.cu", 1), ("rc/a.cu", 0), ("src/b.cu", 0), ("other/a.cu", 0)):
-            with self.subTest(path):
-                self.check(self.diff(hunk, path=path), code)
-        self.check("--- src/a.cu\t2024-01-01\n+++ src/a.cu\t2024-01-01\n" + hunk, 1)
-        self.check('--- "a/src/a.cu"\n+++ "b/src/\\141.cu"\n' + hunk, 1)
-        self.check('--- "a/src/x"\n+++ "b/src/\\"a.cu"\n' + hunk, 0)
-        self.check("--- a/src/a.cu\n+++ /dev/null\n@@ -10 +0,0 @@\n-x\n", 0)
-        self.check("--- /home/me/src/a.cu\n+++ /home/me/src/a.cu\n" + hunk, 1)
-
-    def test_names_in_utf_8(self):
-        ptx = self.file("k.ptx", (HEAD + early("k", 10)).replace("src/a.cu", "src/\\303\\274 \\\"x.cu"))
-        hunk = "@@ -10 +10 @@\n-x\n+y\n"
-        for name in ('"b/src/\\303\\274 \\"x.cu"', 'b/src/\u00fc "x.cu\t'):
-            result = self.lint("--changed=-", ptx, input=f"--- x\n+++ {name}\n" + hunk, code=1)
-            self.assertIn('src/\u00fc "x.cu:10:1: warning: ', result.stdout)
-
-    def test_text_that_looks_like_a_diff_is_text(self):
-        self.check(self.diff("@@ -1,1 +1,2 @@\n--- a/x\n+++ b/x\n+++ b/y\n", "@@ -10 +11 @@\n-x\n+y\n"), 0)
-
-    def test_any_place_of_the_chain(self):
-        inlined = kernel("k", ".loc 2 3 1, function_name L, inlined_at 1 10 1\n", READ, WAIT, TRIGGER)
-        self.check(self.diff("@@ -10 +10 @@\n-x\n+y\n"), 1, inlined)
-        self.check(self.diff("@@ -3 +3 @@\n-x\n+y\n", path="vendor/v.cuh"), 1, inlined)
-        self.check(self.diff("@@ -3 +3 @@\n-x\n+y\n"), 0, inlined)
-
-    def test_a_wait_that_was_taken_out(self):
-        late = kernel("k", loc(8), READ, loc(20), WAIT, TRIGGER, line=5)
-        for line, code in ((6, 1), (7, 1), (8, 0), (30, 0), (2, 0)):
-            with self.subTest(line):
-                self.check(self.diff(f"@@ -{line + 1} +{line},0 @@\n-    PDL_WAIT();\n"), code, late)
-        self.check(self.diff("@@ -7 +6,0 @@\n-    nothing;\n"), 0, late)
-        gone = self.file("d", self.diff("@@ -23 +22,0 @@\n-    cudaGridDependencySynchronize();\n"))
-        two = self.ptx(never("a", 20), never("b", 25))
-        self.lint("--fail-on=note", "--changed", gone, two, code=1)
-        result = self.lint("--level=note", "--changed", gone, two, code=0)
-        self.assertIn("'a'", result.stdout)
-        self.assertNotIn("'b'", result.stdout)
-
-    def test_without_lines_all_counts(self):
-        ptx = self.file("k.ptx", (HEAD + early()).replace(".loc", "// .loc"))
-        self.lint("--changed", self.file("diff", self.diff("@@ -90 +90 @@\n-x\n+y\n")), ptx, code=1)
-
-    def test_standard_input(self):
-        ptx = self.ptx(early("k", 10))
-        self.lint("--changed=-", ptx, input=self.diff("@@ -10 +10 @@\n-x\n+y\n"), code=1)
-        self.lint("--changed=-", ptx, input="", code=0)
-        self.assertIn("is both the code and the diff", self.lint("--changed=-", "-", input="", code=2).stderr)
-
-    def test_bad_diffs(self):
-        ptx = self.ptx(right())
-        for text, message in (
-            ("hello\n", "1:1: error: not a unified diff"),
-            (self.diff("@@ -1 @@\n"), "4:1: error: a hunk begins with"),
-            (self.diff("@@ -1 +99999999999999999999 @@\n"), "4:1: error: a hunk begins with"),
-            (self.diff("@@ -1,2 +1,2 @@\n a\n"), "error: the diff ends within a hunk"),
-            (self.diff("@@ -1,2 +1,2 @@\n a\n@@ -5 +5 @@\n"), "6:1: error: the hunk has fewer lines than it says"),
-            ("diff --cc a\n--- a/a\n+++ b/a\n@@@ -1 -1 +1 @@@\n", "4:1: error: a combined diff"),
-        ):
-            with self.subTest(message):
-                self.assertIn(message, self.lint("--changed", self.file("diff", text), ptx, code=2).stderr)
 
 
 class Large(Case):
@@ -631,14 +530,6 @@ class Large(Case):
     def test_names_of_launches(self):
         log = "".join(f"libpdl[7]: device 0, kernel _Z7k{i:06}v: overlaps\n" for i in range(self.COUNT))
         self.lint("--launches", self.file("log", log), self.ptx(never("_Z7k004711v")), code=1)
-
-    def test_hunks(self):
-        diff = "--- a/a.cu\n+++ b/a.cu\n" + "".join(f"@@ -{i} +{i} @@\n-wait\n+x\n" for i in range(20, 2 * self.COUNT, 2))
-        self.lint("--changed", self.file("diff", diff), self.ptx(early("k", 10)), code=0)
-
-    def test_files_in_a_diff(self):
-        diff = "".join(f"--- a/{i}/a.cu\n+++ b/{i}/b{i}.cu\n@@ -1 +1 @@\n-x\n+y\n" for i in range(self.COUNT))
-        self.lint("--changed", self.file("diff", diff), self.ptx(early("k", 10)), code=0)
 
     def test_entries_of_a_baseline(self):
         base = "# pdltool lint baseline 1\n" + "".join(f"x [{i:016x}:1]\n" for i in range(self.COUNT))

@@ -102,7 +102,7 @@ class Ptx(Case):
             ("read-before-wait file=fc.cu line=31 : fine\n", 1),
             ("write-before-wait : fine\n", 1),
         ):
-            self.assertEqual(self.lint("--suppressions", self.file("s", text), path).returncode, code, text)
+            self.assertEqual(self.lint("--project", self.file("s", "suppress " + text), path).returncode, code, text)
 
     def test_overlapped(self):
         never = self.file("never.ptx", BROKEN.replace("    griddepcontrol.wait;\n", "").replace(
@@ -114,10 +114,8 @@ class Ptx(Case):
     def test_standard_input(self):
         self.assertIn("<stdin>:%d:5: warning" % LOAD_LINE, self.lint("-", input=BROKEN).stdout)
 
-    def test_summary_and_inspect(self):
+    def test_inspect(self):
         path = self.file("broken.ptx", BROKEN)
-        row = self.lint("--summary", path).stdout.splitlines()[1].split()
-        self.assertEqual(row[:5], ["compute_90", "yes", "yes", "0", "1"])
         row = self.tool("inspect", path).stdout.splitlines()[1].split()
         self.assertEqual(row[:7], ["compute_90", "PTX", "7.8", "yes", "yes", "-", "-"])
 

@@ -148,7 +148,7 @@ class Text(Case):
                 text += f"kernel name=step{i}\nfinding rule=no-wait level=warning line={i + 1} | {message if i else 'reads'}\n"
             return self.lint(self.file("k.ptx", text)).stdout
 
-        self.assertIn("  in kernel 'step0' and 1,999 more (2,000 findings)\n", lint(2000))
+        self.assertIn("  in kernel 'step0'\n  and 1,999 more findings, in kernels whose names differ only in numbers\n", lint(2000))
         self.assertEqual((lint(2000).count("[no-wait]"), lint(2000).count("2,000 warnings\n")), (1, 1))
         self.assertEqual(lint(3).count("[no-wait]"), 3)
         self.assertEqual(lint(2000, "writes").count("[no-wait]"), 2)
@@ -213,9 +213,6 @@ class Text(Case):
         name = result.split("in kernel '")[1].split("'")[0]
         self.assertIn("...", name)
         self.assertLessEqual(len(name), 80)
-        result = self.lint("--full-names", self.file("a.ptx", text)).stdout
-        self.assertNotIn("...", result)
-        self.assertIn("b<int, int, int", result)
 
     def test_a_line_of_ptx_is_not_the_same_in_another_input(self):
         result = self.lint(self.file("a.ptx", LEVELS), self.file("b.ptx", LEVELS))
@@ -316,76 +313,9 @@ class Excerpts(Case):
             self.assertNotIn(" | ", self.lint(self.file("fc.ptx", text)).stdout)
 
 
-class Github(Case):
-    """Workflow commands of GitHub's runners."""
-
-    def github(self, *arguments, **options):
-        return self.lint("--format=github", *arguments, **options)
-
-    def test_form(self):
-        result = self.github(self.file("fc.ptx", ONE), self.file("t.ptx", MANY))
-        lines = result.stdout.splitlines()
-        kernel = self.names("fc2(float const*)", {"_Z3fc2PKf": "fc2(float const*)"})
-        self.assertEqual(lines[0], "::warning file=fc.cu,line=30,col=12,title=read-before-wait::"
-                         "reads through 'w'%0Ain kernel '" + kernel + "'%0Aload it later")
-        self.assertEqual((len(lines), result.stderr, result.returncode), (3, "", 1))
-
-    def test_levels(self):
-        path = self.file("k.ptx", LEVELS)
-        self.assertEqual([line.split()[0] for line in self.github("--level=note", path).stdout.splitlines()],
-                         ["::notice", "::warning", "::error"])
-        self.assertEqual(self.github("--level=error", "--fail-on=never", path).returncode, 0)
-
-    def test_what_separates_is_escaped(self):
-        text = of_level("warning").replace("found", "50%: a,b") + "place line=3 | a,b:c%d.cu\n"
-        result = self.github(self.file("k.ptx", text)).stdout
-        self.assertIn("file=a%2Cb%3Ac%25d.cu,line=3,title=no-wait::50%25: a,b%0A", result)
-
-    def test_an_input_ends_no_line(self):
-        text = of_level("warning").replace("found", "a\r::set-env name=X::y\x1b[2J")
-        result = self.github(self.file("k.ptx", text)).stdout
-        self.assertEqual(len(result.splitlines()), 1)
-        self.assertIn("a\\x0d::set-env", result)
-        self.assertNotIn("\x1b", result)
-
-    def test_paths_are_those_of_the_repository(self):
-        text = of_level("warning") + "place line=3 | %s/src/a.cu\n" % self.directory
-        path = self.file("k.ptx", text)
-        self.assertIn(" file=src/a.cu,", self.github(path).stdout)
-        self.assertIn(" file=a.cu,", self.github(path, env={"GITHUB_WORKSPACE": self.path("src")}).stdout)
-        self.assertIn(" file=%s/src/a.cu," % self.directory, self.github(path, env={"GITHUB_WORKSPACE": "/x"}).stdout)
-        self.file("b.cu", "")
-        folder = os.path.basename(self.directory)
-        for name, expected in (("b.cu", f"{folder}/b.cu"), ("./b.cu", f"{folder}/b.cu"), ("elsewhere.cu", "elsewhere.cu")):
-            path = self.file("k.ptx", of_level("warning") + f"place line=3 | {name}\n")
-            result = self.github(path, env={"GITHUB_WORKSPACE": os.path.dirname(self.directory)})
-            self.assertIn(f" file={expected},", result.stdout)
-
-    def test_long_texts_are_cut_between_escapes(self):
-        text = of_level("warning").replace("found", "%" * 1500) + "place line=3 | a.cu\n"
-        line = self.github(self.file("k.ptx", text)).stdout
-        self.assertLess(len(line), 4000)
-        self.assertEqual(re.sub("%25|%0A", "", line).count("%"), 0)
-        self.assertIn("%0Ain kernel", line)
-
-    def test_what_was_not_checked(self):
-        path = self.file("p", "mock\nimage kind=sass\nkernel name=a\n")
-        self.assertEqual(self.github(path).stdout, "::notice title=pdltool lint::not checked: 1 kernel without PTX\n")
-        result = self.github("--require-checked", path)
-        self.assertEqual((result.stdout.split()[0], result.returncode), ("::error", 1))
-
-    def test_what_could_not_be_read_and_unused_suppressions(self):
-        result = self.github(self.path("missing"))
-        self.assertIn("::error file=missing,title=pdltool lint::No such file", result.stdout)
-        self.assertEqual(result.returncode, 2)
-        result = self.github("--suppressions", self.file("s", "no-wait : gone\n"), self.file("fc.ptx", ONE))
-        self.assertIn("::warning title=pdltool lint::", result.stdout)
-        self.assertIn("s:1: unused suppression 'no-wait'", result.stdout)
-
-
 class Suppressions(Case):
     def suppress(self, text, *arguments):
-        return self.lint("--suppressions", self.file("list", text), *arguments)
+        return self.lint("--project", self.file("list", "suppress " + text), *arguments)
 
     def test_a_suppressed_finding_is_not_shown_and_not_counted(self):
         result = self.suppress("read-before-wait kernel=*fc2* : fine\n", self.file("fc.ptx", ONE))
@@ -396,16 +326,9 @@ class Suppressions(Case):
         self.assertIn(" and 1 more\n" if "demangled" in tooltest.without else "in 2 instances of 'a'\n", result.stdout)
         self.assertIn("2 warnings, 1 suppressed\n", result.stdout)
 
-    def test_several_lists(self):
-        path = self.file("k.ptx", LEVELS)
-        a = self.file("a", "compiled-out : one\n")
-        b = self.file("b", "read-before-wait : two\n")
-        result = self.lint("--suppressions", a, "--suppressions", b, path)
-        self.assertEqual((result.stdout.count("["), result.returncode), (0, 0))
-
     def test_unused_ones_are_reported(self):
         result = self.suppress("no-wait kernel=nobody : gone\n", self.file("fc.ptx", ONE.split("finding")[0]))
-        self.assertIn("list:1: warning: unused suppression 'no-wait kernel=nobody'", result.stdout)
+        self.assertIn("list:1: warning: unused line 'no-wait kernel=nobody': it suppresses nothing", result.stdout)
         self.assertEqual(result.returncode, 0)
 
     def test_unused_ones_fail_with_notes_only(self):
@@ -431,23 +354,6 @@ class Suppressions(Case):
         self.assertEqual(result.stdout.count("h.cuh:3: warning: unused marker 'no-wait'"), 1)
         result = self.lint(unused, self.file("c.ptx", head + marker % 2))
         self.assertEqual(result.stdout, "")
-
-    def test_bad_lists(self):
-        path = self.file("fc.ptx", ONE)
-        for text, message in (
-            ("# fine\n\nno-such-rule : x\n", "list:3:1: error: 'no-such-rule' is not a rule's id"),
-            ("no-wait shape=round : x\n", "list:1:9: error: 'shape' is not a key"),
-            ("no-wait\n", "list:1:8: error: no reason"),
-        ):
-            result = self.suppress(text, path)
-            self.assertIn(message, result.stderr)
-            self.assertEqual((result.stdout, result.returncode), ("", 2))
-        result = self.lint("--suppressions", self.path("missing"), path)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("missing: error: No such file", result.stderr)
-        result = self.lint("--suppressions", self.directory, path)
-        self.assertIn("not a regular file", result.stderr)
-        self.assertEqual(result.returncode, 2)
 
 
 class Inputs(Case):
@@ -672,7 +578,7 @@ class Cuobjdump(Case):
         self.assertFalse(os.path.exists(self.environment["LOG"]))
 
 
-class Summary(Case):
+class Unchecked(Case):
     def test_kernels_without_ptx_are_counted(self):
         text = "mock\nimage kind=sass\nkernel name=a\nkernel name=b\nimage kind=sass target=100\nkernel name=b\n"
         ptx = "mock\nimage kind=ptx\nkernel name=%s\n"
@@ -697,20 +603,6 @@ class Summary(Case):
     def test_what_the_machine_code_does_is_a_note_of_the_finding(self):
         text = "mock\nimage\nkernel name=k\nfinding rule=no-wait level=warning line=9 | x | y | - | - | it moved it\n"
         self.assertIn("\n  note: it moved it\n  note: y\n", self.lint(self.file("k.ptx", text)).stdout)
-
-    def test_a_line_a_kernel(self):
-        text = LEVELS + (
-            "kernel name=_Z1gv waits=yes always=no triggers=yes\n"
-            "finding rule=no-wait level=warning line=9 | x | - | - | because\n"
-            "image kind=sass target=100 suffix=f\nkernel name=s waits=no\n"
-        )
-        result = self.lint("--summary", self.file("k.ptx", text))
-        rows = [line.split() for line in result.stdout.splitlines()]
-        self.assertEqual(rows[0], "target waits triggers errors warnings notes suppressed kernel".split())
-        self.assertEqual(rows[1], "compute_90 unknown unknown 1 1 1 0 k".split())
-        self.assertEqual(rows[2][:7], "compute_90 sometimes yes 0 0 0 1".split())
-        self.assertEqual(rows[3], "sm_100f no unknown – – – – s".split())
-        self.assertEqual(result.returncode, 1)
 
 
 class Inspect(Case):
@@ -853,7 +745,7 @@ class CommandLine(Case):
             self.assertIn("  " + command, self.tool("--help").stdout)
         text = self.lint("--help").stdout
         for option in (
-            "constant-param overlapped suppressions fail-on level summary json sarif no-source".split()
+            "constant-param overlapped fail-on level json sarif no-source".split()
         ):
             self.assertIn("--" + option, text)
 
@@ -866,17 +758,17 @@ class CommandLine(Case):
             (["inspect", "--nope", path], "unknown option '--nope'"),
             (["lint", "--level=never", path], "--level takes note, warning or error, not 'never'"),
             (["lint", "--fail-on=all", path], "--fail-on takes note, warning, error or never, not 'all'"),
-            (["lint", "--suppressions"], "'--suppressions' needs a value; see 'pdltool lint --help'"),
+            (["lint", "--project"], "'--project' needs a value; see 'pdltool lint --help'"),
         ):
             result = self.tool(*arguments)
             self.assertEqual((result.stdout, result.returncode), ("", 2), arguments)
             self.assertIn(message, result.stderr)
 
     def test_forms_exclude_each_other(self):
-        result = self.lint("--summary", "--json", self.file("fc.ptx", ONE))
+        result = self.lint("--sarif", "--json", self.file("fc.ptx", ONE))
         self.assertEqual(result.returncode, 2)
         if "json" not in tooltest.without:
-            self.assertIn("--summary and --json exclude each other", result.stderr)
+            self.assertIn("--sarif and --json exclude each other", result.stderr)
 
     def test_forms_that_are_not_built_are_refused(self):
         if "json" not in tooltest.without:
@@ -894,7 +786,7 @@ class CommandLine(Case):
         )
         self.assertIn("flags 2, constant w, constant k*:2, overlapped fc*", result.stdout)
         log = self.file("log", "libpdl[7]: device 0, kernel a: overlaps\nlibpdl[7]: device 0, kernel b: does not overlap: x\n")
-        result = self.lint("--level=note", "--third-party=v/", f"--launches={log}", path)
+        result = self.lint("--level=note", "--project", self.file("p", "third-party v/\n"), f"--launches={log}", path)
         self.assertIn(
             "flags 0, third-party v, third-party v/*, third-party */v, third-party */v/*, launched-overlapped a, launched-plain b",
             result.stdout,
@@ -962,11 +854,11 @@ class Json(Case):
 
     def test_level_and_suppressions(self):
         path = self.file("k.ptx", LEVELS + "marker used=1 | k.cu:3 | no-wait | said so\n")
-        result = json.loads(self.lint("--json", "--suppressions", self.file("s", "compiled-out : old\nno-wait: none\n"), path).stdout)
+        result = json.loads(self.lint("--json", "--project", self.file("s", "suppress compiled-out : old\nsuppress no-wait: none\n"), path).stdout)
         self.assertEqual([f["rule"] for f in result["findings"]], ["read-before-wait", "compiled-out"])
         self.assertEqual([f["suppressed"] for f in result["findings"]], [None, "old"])
         self.assertEqual([f["file"] for f in result["findings"]], [None, None])
-        self.assertEqual([s["kind"] for s in result["suppressions"]], ["marker", "file", "file"])
+        self.assertEqual([s["kind"] for s in result["suppressions"]], ["marker", "line", "line"])
         self.assertEqual([s["used"] for s in result["suppressions"]], [1, 1, 0])
         self.assertEqual([s["unused"] for s in result["suppressions"]], [False, False, True])
 
@@ -1025,7 +917,7 @@ class Sarif(Case):
 
     def test_suppressions(self):
         text = of_level("warning") + "finding rule=no-wait level=error line=2 | marked | - | - | said so\n"
-        run = self.sarif("--suppressions", self.file("s", "no-wait : written down\n"), self.file("k.ptx", text))
+        run = self.sarif("--project", self.file("s", "suppress no-wait : written down\n"), self.file("k.ptx", text))
         self.assertEqual(
             [r["suppressions"] for r in run["results"]],
             [
@@ -1046,9 +938,9 @@ class Sarif(Case):
         )
 
     def test_unused_suppressions(self):
-        invocation = self.sarif("--suppressions", self.file("s", "no-wait : gone\n"), self.file("fc.ptx", ONE))
+        invocation = self.sarif("--project", self.file("s", "suppress no-wait : gone\n"), self.file("fc.ptx", ONE))
         (notification,) = invocation["invocations"][0]["toolExecutionNotifications"]
-        self.assertIn("unused suppression 'no-wait'", notification["message"]["text"])
+        self.assertIn("unused line 'no-wait'", notification["message"]["text"])
 
     def test_fingerprints_stay_when_lines_move(self):
         def prints(text):

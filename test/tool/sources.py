@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pdltool lint on sources: which compiler is run how, what is read from compile_commands.json, and what is kept."""
+"""pdltool lint on sources: which compiler is run how, and what is read from compile_commands.json."""
 
 import glob
 import json
@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ BROKEN = "// a kernel\n// READS\n"
 
 
 class Case(tooltest.Case):
-    """Compilers are stand-ins, and the cache is the test's own."""
+    """Compilers are stand-ins."""
 
     def setUp(self):
         super().setUp()
@@ -33,10 +32,9 @@ class Case(tooltest.Case):
             "PATH": self.path("../bin") + ":" + os.environ["PATH"],
             "STAND_IN_LOG": self.path("../log"),
             "TMPDIR": self.path("../tmp"),
-            "XDG_CACHE_HOME": self.path("../cache"),
             "PWD": self.directory,
         }
-        for name in ("PDL_RTC_CACHE", "PDL_RTC_CACHE_DIR", "CUDACXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
+        for name in ("CUDACXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"):
             self.environment[name] = ""
 
     def tearDown(self):
@@ -46,14 +44,7 @@ class Case(tooltest.Case):
 
     def file(self, name, content):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        path = super().file(name, content)
-        os.utime(path, ns=(self.old(), self.old()))
-        return path
-
-    def old(self):
-        """Times of files that are not of the last seconds, each another one."""
-        self.times = getattr(self, "times", 0) + 1
-        return (1_700_000_000 + self.times) * 1_000_000_000
+        return super().file(name, content)
 
     def compiler(self, name):
         path = self.file(name, f"#!{sys.executable} -SE\n" + open(STAND_IN, encoding="utf-8").read())
@@ -82,8 +73,8 @@ class Case(tooltest.Case):
         commands = self.commands()
         self.assertEqual(len(commands), 1, result.stderr)
         words = commands[0]["argv"]
-        self.assertEqual((words[-6], words[-5], words[-3]), ("-MD", "-MF", "-o"))
-        return [os.path.basename(words[0]), *words[1:-6], words[-1]]
+        self.assertEqual(words[-3], "-o")
+        return [os.path.basename(words[0]), *words[1:-3], words[-1]]
 
 
 class Compile(Case):
@@ -162,7 +153,7 @@ class Compile(Case):
 
     def architectures(self, *arguments, options=()):
         self.file("a.cu", BROKEN + "// " + " ".join(arguments))
-        self.lint(*options, "--no-cache", "a.cu", "--", *arguments)
+        self.lint(*options, "a.cu", "--", *arguments)
         return [word.split("_")[1] for command in self.commands() for word in command["argv"] if word.startswith("-arch=")]
 
     def test_the_newest_architecture_counts(self):
@@ -191,12 +182,12 @@ class Compile(Case):
 
     def test_architectures_can_be_named(self):
         named = ["-gencode", "arch=compute_90a,code=sm_90a", "-gencode", "arch=compute_100a,code=sm_100a"]
-        for option, expected in (("--arch=90", ["90"]), ("--arch=sm_90a,sm_120", ["120", "90a"]), ("--arch=all", ["100a", "90a"])):
+        for option, expected in (("--arch=90", ["90"]), ("--arch=sm_90a,sm_120", ["120", "90a"])):
             self.assertEqual(sorted(self.architectures(*named, options=[option])), expected)
 
     def test_no_architecture_without_pdl_can_be_named(self):
         self.file("a.cu", BROKEN)
-        for name in ("80", "sm_75", "native", "90b", ""):
+        for name in ("80", "sm_75", "native", "all", "90b", ""):
             result = self.lint("--arch=" + name, "a.cu")
             self.assertEqual((result.returncode, self.commands()), (2, []), name)
             self.assertIn("--arch takes an architecture of sm_90 or newer", result.stderr)
@@ -218,7 +209,7 @@ class Compile(Case):
         self.assertRegex(
             result.stderr,
             r"^a line on standard output\na\.cu\(1\): error: FAIL is not a declaration\n"
-            r"a\.cu: error: the compiler failed with exit code 1\n2 files: 1 compiled, 1 not compiled, \d+\.\d s\n$",
+            r"a\.cu: error: the compiler failed with exit code 1\n$",
         )
 
     def test_a_source_that_does_not_exist_reaches_no_compiler(self):
@@ -250,7 +241,7 @@ class Compile(Case):
         other = self.compiler("../other/my nvcc")
         self.assertEqual(self.words("a.cu", CUDACXX=other)[0], "my nvcc")
         self.assertEqual(self.words("a.cu", CUDACXX="ccache nvcc -DY")[:2], ["nvcc", "-DY"])
-        self.assertEqual(self.words("--nvcc=nvcc", "--no-cache", "a.cu", CUDACXX=other)[0], "nvcc")
+        self.assertEqual(self.words("--nvcc=nvcc", "a.cu", CUDACXX=other)[0], "nvcc")
 
     def test_what_nvcc_would_add_itself_is_read_like_the_rest(self):
         self.file("a.cu", BROKEN)
@@ -277,10 +268,10 @@ class Compile(Case):
         for name in names:
             self.file(name, BROKEN)
         begin = time.monotonic()
-        result = self.lint("-j6", "--no-cache", *names, STAND_IN_SECONDS="0.5")
+        result = self.lint("-j6", *names, STAND_IN_SECONDS="0.5")
         self.assertLess(time.monotonic() - begin, 2.5)
         self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), names)
-        self.assertRegex(result.stderr, r"^6 files: 6 compiled, \d+\.\d s\n$")
+        self.assertEqual(result.stderr, "")
 
     def test_the_project_file_above_a_source_counts(self):
         self.file("a.cu", BROKEN)
@@ -295,144 +286,6 @@ class Compile(Case):
         self.assertEqual(self.lint("a.cu", "b.ptx").returncode, 1)
 
 
-class Cache(Case):
-    """Of two sources, with a header that both include and one that one includes."""
-
-    def setUp(self):
-        super().setUp()
-        self.file("h.cuh", "// a header")
-        self.file("a b.cuh", "// with a blank")
-        self.file("a.cu", BROKEN + '#include "h.cuh"\n#include "a b.cuh"\n')
-        self.file("b.cu", BROKEN + '#include "h.cuh"\n')
-        self.first = self.both()
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-
-    def both(self, *arguments, **environment):
-        result = self.lint("a.cu", "b.cu", *arguments, **environment)
-        self.assertEqual(result.returncode, 1, result.stderr)
-        return result
-
-    def entries(self):
-        return glob.glob(self.path("../cache/pdl/pdl-lint-1/??/*"))
-
-    def test_nothing_is_compiled_again(self):
-        result = self.both()
-        self.assertEqual(self.compiled(), [])
-        self.assertEqual(result.stdout, self.first.stdout)
-        self.assertRegex(result.stderr, r"^2 files: 2 from the cache, \d+\.\d s\n$")
-
-    def test_a_source_that_changed(self):
-        self.file("a.cu", "\n" + BROKEN)
-        result = self.both()
-        self.assertEqual(self.compiled(), ["a.cu"])
-        self.assertIn("a.cu:3:5: warning", result.stdout)
-        self.assertRegex(result.stderr, r"^2 files: 1 compiled, 1 from the cache, \d+\.\d s\n$")
-
-    def test_a_header_that_changed(self):
-        self.file("h.cuh", "// another header")
-        self.both()
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.file("a b.cuh", "// WITH A BLANK")
-        self.both()
-        self.assertEqual(self.compiled(), ["a.cu"])
-
-    def test_a_header_that_is_gone(self):
-        os.remove(self.path("a b.cuh"))
-        result = self.lint("a.cu", "b.cu")
-        self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
-
-    def test_the_same_content_with_another_time(self):
-        self.file("h.cuh", "// a header")
-        self.both()
-        self.assertEqual(self.compiled(), [])
-
-    def test_another_content_of_the_same_size(self):
-        self.file("h.cuh", "// A HEADER")
-        self.both()
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-
-    def test_a_change_right_after_one_is_seen_although_the_time_is_the_same(self):
-        now = time.time_ns() - 1_000_000_000
-        for content, expected in (("// 1 header", ["a.cu", "b.cu"]), ("// 2 header", ["a.cu", "b.cu"]), ("// 2 header", [])):
-            os.utime(self.file("h.cuh", content), ns=(now, now))
-            self.both()
-            self.assertEqual(self.compiled(), expected)
-
-    def test_what_changes_while_it_is_compiled_is_not_kept(self):
-        future = time.time_ns() + 60_000_000_000
-        self.file("h.cuh", "// of the future")
-        os.utime(self.path("h.cuh"), ns=(future, future))
-        for _ in range(2):
-            self.both()
-            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-
-    def test_other_options_another_architecture_and_another_folder(self):
-        self.both("--", "-DX")
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.both("--arch=100a")
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.both(CPATH="/x")
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.both("--", "-DX")
-        self.assertEqual(self.compiled(), [])
-
-    def test_options_of_lint_do_not_matter(self):
-        self.assertEqual(self.lint("a.cu", "b.cu", "--constant-param=1", "--fail-on=never").returncode, 0)
-        self.assertEqual(self.compiled(), [])
-
-    def test_another_compiler(self):
-        self.both(STAND_IN_VERSION="2")
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.compiler("../bin/nvcc")
-        with open(self.path("../bin/nvcc"), "a", encoding="utf-8") as file:
-            file.write("# newer\n")
-        self.both()
-        self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-
-    def test_without_a_cache(self):
-        for arguments, environment in (["--no-cache"], {}), ([], {"PDL_RTC_CACHE": "0"}):
-            self.both(*arguments, **environment)
-            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-
-    def test_a_folder_that_cannot_be_used(self):
-        self.file("../file", "")
-        result = self.both(XDG_CACHE_HOME=self.path("../file"))
-        self.assertIn("note: the cache's folder", result.stderr)
-        os.chmod(self.path("../cache/pdl/pdl-lint-1"), stat.S_IRWXU | stat.S_IRWXO)
-        self.assertIn("may be written by others", self.both().stderr)
-
-    def test_damaged_files_are_not_used(self):
-        self.commands()
-        for damage in (lambda b: b"", lambda b: b[:-1], lambda b: b[:40], lambda b: b + b"x", lambda b: b[:-9] + b"X" + b[-8:], lambda b: b"\xff" * 99,
-                       lambda b: b[: b.index(b"\n")], lambda b: b.replace(b" ", b"\0", 1)):
-            for path in self.entries():
-                with open(path, "rb") as file:
-                    content = file.read()
-                with open(path, "wb") as file:
-                    file.write(damage(content))
-            self.assertEqual(self.both().stdout, self.first.stdout)
-            self.assertEqual(self.compiled(), ["a.cu", "b.cu"])
-        self.assertEqual(len(self.entries()), 2)
-
-    def test_failures_are_not_kept(self):
-        self.file("a.cu", "FAIL")
-        for _ in range(2):
-            self.assertEqual(self.lint("a.cu").returncode, 2)
-            self.assertEqual(self.compiled(), ["a.cu"])
-
-    def test_where_the_tool_is_called_does_not_matter_to_a_database(self):
-        if "json" in tooltest.without:
-            self.skipTest("no JSON")
-        self.file("build/compile_commands.json", json.dumps([{"directory": self.directory, "file": "a.cu", "command": "nvcc -c a.cu"}]))
-        self.lint("-p", "build")
-        self.commands()
-        os.chdir(self.path("build"))
-        result = subprocess.run([tooltest.program, "lint", "-p", "."], env={**os.environ, **self.environment, "PWD": ""}, stdout=subprocess.PIPE, text=True, check=False)
-        os.chdir("/")
-        self.assertEqual(self.compiled(), [])
-        self.assertIn(self.path("a.cu") + ":2:5: warning", result.stdout)
-
-
 class Database(Case):
     def database(self, *entries, name="build/compile_commands.json"):
         return self.file(name, json.dumps([{"directory": self.directory, **entry} for entry in entries]))
@@ -444,9 +297,8 @@ class Database(Case):
     def test_all_cuda_sources_are_linted(self):
         self.database(self.entry("a.cu"), self.entry("b.cpp", "g++ -c"), self.entry("c.cpp", "nvcc -x cu -c"), self.entry("d.cpp", "nvcc -c"))
         for option in (["-p", "build"], ["-pbuild"], ["--compile-commands=build/compile_commands.json"]):
-            result = self.lint("--no-cache", *option)
+            result = self.lint(*option)
             self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cpp"]))
-        self.assertRegex(result.stderr, r"^2 files: 2 compiled, \d+\.\d s\n$")
 
     def test_the_directory_of_an_entry(self):
         os.mkdir(self.path("deep"))
@@ -474,7 +326,7 @@ class Database(Case):
     def test_launchers_are_dropped(self):
         for launcher in ("ccache", "/usr/bin/sccache", "env A=b ccache", "env PATH=/x/y:/z B= sccache", "ccache sloppiness=time_macros", "distcc"):
             self.database(self.entry("a.cu", launcher + " nvcc -DX -c"))
-            self.assertEqual(self.words("--no-cache", "-p", "build")[:2], ["nvcc", "-DX"])
+            self.assertEqual(self.words("-p", "build")[:2], ["nvcc", "-DX"])
 
     def test_response_files(self):
         self.file("sub/one.rsp", '-DONE "-DB=c d" --options-file two.rsp,three.rsp\n')
@@ -485,35 +337,35 @@ class Database(Case):
         entry = {"directory": self.path("sub"), "file": "a.cu"}
         for option in ("--options-file one.rsp", "--options-file=one.rsp", "-optf one.rsp", "@one.rsp"):
             self.database({**entry, "command": f"nvcc -DA {option} -DZ -c a.cu"})
-            words = self.words("--no-cache", "-p", "build")
+            words = self.words("-p", "build")
             self.assertEqual(words[1:7] + words[-2:], ["-DA", "-DONE", "-DB=c d", "-DTWO", "-DFOUR", "-DZ", "-arch=sm_100a", "a.cu"])
         self.database({**entry, "command": "nvcc --options-file none.rsp -c a.cu"})
-        self.assertEqual(self.words("--no-cache", "-p", "build")[1:3], ["--options-file", "none.rsp"])
+        self.assertEqual(self.words("-p", "build")[1:3], ["--options-file", "none.rsp"])
         self.file("sub/loop.rsp", "-DL @loop.rsp")
         self.database({**entry, "command": "nvcc @loop.rsp -c a.cu"})
-        self.assertLess(len(self.words("--no-cache", "-p", "build")), 100)
+        self.assertLess(len(self.words("-p", "build")), 100)
 
-    def test_files_and_patterns_select(self):
+    def test_files_and_folders_select(self):
         self.database(*(self.entry(name) for name in ("k/a.cu", "k/b.cu", "other/c.cu")))
         os.symlink("k", self.path("link"))
+        os.rename(self.path("k/b.cu"), self.path("b.cu"))
+        os.symlink("../b.cu", self.path("k/b.cu"))
         for names, expected in (
             (["k/a.cu"], ["a.cu"]),
             (["./k/../k/a.cu", "other/c.cu"], ["a.cu", "c.cu"]),
             ([self.path("k/b.cu")], ["b.cu"]),
             (["link/b.cu"], ["b.cu"]),
-            (["k/*.cu"], ["a.cu", "b.cu"]),
-            (["*/[bc].cu"], ["b.cu", "c.cu"]),
             (["k"], ["a.cu", "b.cu"]),
             (["k/", "k/a.cu"], ["a.cu", "b.cu"]),
         ):
             with self.subTest(names):
-                result = self.lint("--no-cache", "-p", "build", *names)
+                result = self.lint("-p", "build", *names)
                 self.assertEqual((result.returncode, self.compiled()), (1, expected))
 
     def test_a_file_that_is_not_in_it(self):
         self.database(self.entry("a.cu"))
         self.file("b.cu", BROKEN)
-        result = self.lint("-p", "build", "a.cu", "b.cu", "x*.cu")
+        result = self.lint("-p", "build", "a.cu", "b.cu", "x.cu")
         self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
         self.assertEqual(result.stderr.count(": error: no CUDA source of build/compile_commands.json\n"), 2)
 
@@ -539,7 +391,7 @@ class Database(Case):
         self.assertIn("a.cu: error: there is no compiler /no/such/bin/nvcc\n", result.stderr)
         self.assertIn("note: 1 file skipped: /opt/wrapper has the name of neither nvcc nor clang", result.stderr)
         result = self.lint("-p", "build", "--nvcc=nvcc")
-        self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "c.cu"]))
+        self.assertEqual((result.returncode, self.compiled()), (1, ["a.cu", "b.cu", "c.cu"]))
         os.symlink(self.path("../bin/nvcc"), self.path("here"))
         self.file("k/d.cu", BROKEN)
         self.database({"directory": self.path("k"), "file": "d.cu", "command": "nvcc -c d.cu"})
@@ -549,33 +401,41 @@ class Database(Case):
     def test_no_compiler_of_the_database_is_run(self):
         theirs = self.compiler("theirs/nvcc")
         wrapper = self.compiler("theirs/wrapper")
-        for command in (theirs, wrapper, f"ccache {theirs}", f"{theirs} -ccbin {wrapper}", f"nvcc --compiler-bindir={wrapper}", f"nvcc -ccbin={wrapper}"):
+        self.file("host.rsp", f"-ccbin {wrapper} -DY")
+        for command in (theirs, wrapper, f"ccache {theirs}", "nvcc --options-file host.rsp", "nvcc @host.rsp", f"{theirs} -ccbin {wrapper}", f"nvcc --compiler-bindir={wrapper}", f"nvcc -ccbin={wrapper}"):
             self.database(self.entry("a.cu", command + " -DX -c"))
             for options, mine in (([], "../bin/nvcc"), (["--nvcc=../bin/nvcc"], "../bin/nvcc")):
-                result = self.lint("--no-cache", "-p", "build", "--no-database-compiler", *options)
+                result = self.lint("-p", "build", "--no-database-compiler", *options)
                 words = self.commands()[0]["argv"]
                 self.assertEqual((result.returncode, os.path.realpath(words[0])), (1, os.path.realpath(self.path(mine))))
-                self.assertEqual((words[1], [word for word in words if "theirs" in word]), ("-DX", []))
+                self.assertEqual(("-DX" in words, [word for word in words if "theirs" in word or word.startswith(("-ccbin", "--compiler-bindir", "@"))]), (True, []))
+        self.file("loop.rsp", f"-DL @loop.rsp -ccbin {wrapper}")
+        self.database(self.entry("a.cu", "nvcc @loop.rsp -c"), self.entry("b.cu"))
+        result = self.lint("-p", "build", "--no-database-compiler")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
+        self.assertIn("a.cu: error: a response file of its command cannot be read\n", result.stderr)
         self.database(self.entry("a.cu"), self.entry("b.cu", "clang++ -c"))
-        result = self.lint("--no-cache", "-p", "build", "--no-database-compiler")
+        result = self.lint("-p", "build", "--no-database-compiler")
         self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
         self.assertIn("1 file skipped: the options are those of clang++", result.stderr)
-        result = self.lint("--no-cache", "-p", "build", "--no-database-compiler", "--nvcc=clang++")
+        result = self.lint("-p", "build", "--no-database-compiler", "--nvcc=clang++")
         self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
-        self.assertEqual(self.words("--no-cache", "-p", "build", "--no-database-compiler", "--", "-ccbin", "mine")[1:3], ["-ccbin", "mine"])
+        self.assertEqual(self.words("-p", "build", "--no-database-compiler", "--", "-ccbin", "mine")[1:3], ["-ccbin", "mine"])
 
     def test_what_is_not_a_database(self):
         self.file("build/compile_commands.json", "")
         for content, what in (
             ("", "line 1"),
             ("{}", "not an array"),
-            ("[1]", "entry 1: it is not an object"),
-            ('[{"file": "a.cu", "command": "nvcc"}]', 'entry 1: it has no "directory"'),
-            ('[{"directory": "/", "command": "nvcc"}]', 'it has no "file"'),
-            ('[{"directory": "/", "file": "a.cu"}]', 'neither "command" nor "arguments"'),
-            ('[{"directory": "/", "file": "a.cu", "command": "  "}]', "its command is empty"),
-            ('[{"directory": "/", "file": "a.cu", "arguments": [1]}]', "not a string"),
-            ('[{"directory": "/", "file": "a.cu", "arguments": "nvcc"}]', "not an array"),
+            *((entry, 'entry 1 has no "directory", no "file" or no command') for entry in (
+                "[1]",
+                '[{"file": "a.cu", "command": "nvcc"}]',
+                '[{"directory": "/", "command": "nvcc"}]',
+                '[{"directory": "/", "file": "a.cu"}]',
+                '[{"directory": "/", "file": "a.cu", "command": "  "}]',
+                '[{"directory": "/", "file": "a.cu", "arguments": [1]}]',
+                '[{"directory": "/", "file": "a.cu", "arguments": "nvcc"}]',
+            )),
             ("[]", "no CUDA source is compiled by it"),
             ('[{"directory": "/", "file": "a.c", "command": "cc a.c"}]', "no CUDA source is compiled by it"),
         ):
@@ -587,7 +447,7 @@ class Database(Case):
         self.assertIn("No such file", self.lint("-p", "nowhere").stderr)
 
     def test_a_project_of_a_generator(self):
-        """Of five files, as CMake writes their commands. One has a race, and one changes."""
+        """Of five files, as CMake writes their commands. One has a race."""
         sources = make_project.make(self.directory, 5)
         for path in glob.glob(self.path("*/*.cu")) + glob.glob(self.path("*/*.cuh")):
             with open(path, encoding="ascii") as file:
@@ -598,12 +458,6 @@ class Database(Case):
         result = self.lint("-p", "build")
         self.assertRegex(result.stdout, r"^kernels/scale_3\.cu:\d+:5: warning")
         self.assertEqual((result.returncode, len(self.commands()), result.stdout.count(" warning: ")), (1, 5, 1))
-        if "cache" in tooltest.without:
-            return
-        self.file("include/own_2.cuh", "// changed")
-        result = self.lint("-p", "build")
-        self.assertEqual(self.compiled(), ["scale_2.cu"])
-        self.assertRegex(result.stderr, r"^5 files: 1 compiled, 4 from the cache, \d+\.\d s\n$")
 
 
 class Ends(Case):
@@ -654,19 +508,13 @@ class Ends(Case):
 
 
 class Plain(Case):
-    """A build without the JSON library and without the cache."""
+    """A build without the JSON library."""
 
     def test_a_database_cannot_be_read(self):
         self.file("build/compile_commands.json", "[]")
         result = self.lint("-p", "build")
         self.assertEqual(result.returncode, 2)
         self.assertIn("-p needs a pdltool that was built with the library jansson", result.stderr)
-
-    def test_sources_are_compiled_each_time(self):
-        self.file("a.cu", BROKEN)
-        for _ in range(2):
-            self.lint("a.cu")
-            self.assertEqual(self.compiled(), ["a.cu"])
 
 
 class Toolkit(Case):
@@ -684,14 +532,10 @@ class Toolkit(Case):
             for name in sources
         ]
         self.file("build/compile_commands.json", json.dumps(commands))
-        for path in glob.glob(self.path("*/*.cu*")):
-            os.utime(path, ns=(self.old(), self.old()))
         result = self.lint("-p", "build")
         self.assertEqual((result.returncode, result.stdout.count(" warning: ")), (1, 1), result.stderr)
         self.assertIn("kernels/scale_3.cu:", result.stdout)
-        self.assertRegex(result.stderr, r"^5 files: 5 compiled, \d+\.\d s\n$")
-        self.file("include/own_2.cuh", "constexpr float factor_2 = 3.0f;\n")
-        self.assertRegex(self.lint("-p", "build").stderr, r"^5 files: 1 compiled, 4 from the cache, \d+\.\d s\n$")
+        self.assertEqual(result.stderr, "")
 
     def test_a_source(self):
         self.file("a.cu", "__global__ void k(const float *x, float *y)\n{\n    float v = *x;\n    cudaGridDependencySynchronize();\n    *y = v;\n}\n")

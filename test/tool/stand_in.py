@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does what nvcc and clang do as far as `pdltool lint` sees it: PTX of one kernel and a list of what it was made of.
+"""Does what nvcc and clang do as far as `pdltool lint` sees it: PTX of one kernel.
 
 The kernel waits first if WAITS is in the source or in a header; else it reads at the line of READS. FAIL in it is an
 error, SLEEP takes long. Each command is a line of JSON in the file that STAND_IN_LOG names."""
@@ -33,9 +33,8 @@ PTX = """.version 8.0
 """
 
 
-def read(path, seen):
-    """The text of a source and of what it includes, whose names are added to what was seen."""
-    seen.append(path)
+def read(path):
+    """The text of a source and of what it includes."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     folders = [os.path.dirname(path)] + [word[2:] for word in sys.argv if word.startswith("-I") and word != "-I"]
@@ -43,7 +42,7 @@ def read(path, seen):
         found = [os.path.join(folder, name) for folder in folders if os.path.exists(os.path.join(folder, name))]
         if not found:
             sys.exit(f"{path}(1): fatal error: {name}: No such file or directory")
-        text = read(found[0], seen) + text
+        text = read(found[0]) + text
     return text
 
 
@@ -58,15 +57,11 @@ def value_of(option):
 
 
 def main():
-    if sys.argv[1:] == ["--version"]:
-        print("stand-in", os.environ.get("STAND_IN_VERSION", "1"))
-        return
     source = sys.argv[-1]
     with open(os.environ["STAND_IN_LOG"], "a", encoding="utf-8") as file:
         flags = {name: value for name, value in os.environ.items() if name.startswith("NVCC_")}
         file.write(json.dumps({"argv": sys.argv, "directory": os.getcwd(), "flags": flags}) + "\n")
-    seen = []
-    text = read(source, seen)
+    text = read(source)
     if "FAIL" in text:
         print("a line on standard output")
         sys.exit(f"{source}(1): error: FAIL is not a declaration")
@@ -91,8 +86,6 @@ def main():
                 after="" if waits else "griddepcontrol.wait;",
             )
         )
-    with open(value_of("-MF"), "w", encoding="utf-8") as file:
-        file.write("out.ptx : " + " \\\n    ".join(path.replace(" ", "\\ ") for path in seen) + "\n")
 
 
 main()

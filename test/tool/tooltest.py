@@ -68,7 +68,7 @@ def main(names):
     parser = argparse.ArgumentParser()
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--schema", action="append", default=[], help="for SARIF; may be repeated")
-    parser.add_argument("--without", action="append", default=[], help="json, demangled, codecs, cache: not in this build; sanitized: it takes more memory")
+    parser.add_argument("--without", action="append", default=[], help="json, demangled, codecs: not in this build; sanitized: it takes more memory")
     parser.add_argument("--nvcc", help="for the cases that compile")
     parser.add_argument("--include", help="the directory of pdl/device.cuh")
     parser.add_argument("case", help="the class to run")

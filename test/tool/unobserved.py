@@ -29,7 +29,7 @@ class Unobserved(tooltest.Case):
         ("lint: a launched kernel is in no input", ("lint", "--require-checked", "--launches=log", "kernel.ptx"), 1),
         ("lint: a baseline of nothing", ("lint", "--write-baseline=base", "empty.ptx"), 2),
         ("lint: a folder without code", ("lint", "folder"), 2),
-        ("lint: in one line per kernel", ("lint", "--summary", "empty.ptx"), 2),
+        ("lint: as SARIF", ("lint", "--sarif", "empty.ptx"), 2),
         ("inspect: no kernel", ("inspect", "empty.ptx"), 1),
         ("inspect: only a function", ("inspect", "--summary", "function.ptx"), 1),
         ("inspect: unknown whether it waits", ("inspect", "--pdl", "pointer.ptx"), 2),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/argv.h"
+#include "lint/command.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "common/file.h"
 #include "common/print.h"
 #include "common/shorten.h"
-#include "lint/sift.h"
 
 static const char first_line[] = "# pdltool lint baseline 1";
 
@@ -24,24 +23,6 @@ static bool wrong(struct lint_mistake *mistake, uint32_t line, size_t column, co
     return false;
 }
 
-/* What is in the brackets at a line's end: hexadecimal digits, and a colon and a number behind them. */
-static bool is_print(const char *text, size_t length)
-{
-    size_t digits = 0;
-    while (digits < length && strchr("0123456789abcdef", text[digits]) != NULL &&
-           text[digits] != '\0') {
-        digits++;
-    }
-    if (digits == 0 || digits == length || text[digits] != ':' || length > 40) {
-        return false;
-    }
-    size_t number = digits + 1;
-    while (number < length && text[number] >= '0' && text[number] <= '9') {
-        number++;
-    }
-    return number == length && number > digits + 1;
-}
-
 static bool read_line(struct lint_baseline *baseline, const char *at, size_t length,
                       uint32_t number, struct lint_mistake *mistake)
 {
@@ -49,7 +30,7 @@ static bool read_line(struct lint_baseline *baseline, const char *at, size_t len
     while (open > 0 && at[open - 1] != '[') {
         open--;
     }
-    if (at[length - 1] != ']' || open == 0 || !is_print(at + open, length - 1 - open)) {
+    if (at[length - 1] != ']' || open == 0) {
         return wrong(mistake, number, open > 0 ? open - 1 : length - 1,
                      "an entry ends in a fingerprint, such as [0123456789abcdef:1]");
     }
@@ -86,6 +67,16 @@ bool lint_baseline_parse(struct lint_baseline *baseline, const char *text, size_
     return number > 0 || wrong(mistake, 1, 0, "not a baseline of pdltool lint");
 }
 
+bool lint_baseline_read(struct lint_baseline *baseline, const char *path)
+{
+    struct lint_mistake mistake;
+    size_t size = 0;
+    char *const text = lint_read_text(path, &size);
+    const bool right = text != NULL && lint_baseline_parse(baseline, text, size, &mistake);
+    free(text);
+    return right || (text != NULL && lint_tell_mistake(path, &mistake));
+}
+
 void lint_baseline_free(struct lint_baseline *baseline)
 {
     pdl_names_free(&baseline->prints);
@@ -94,10 +85,10 @@ void lint_baseline_free(struct lint_baseline *baseline)
 
 /* ---- applying ---------------------------------------------------------------------------------*/
 
-size_t lint_baseline_apply(struct lint_baseline *baseline, const struct lint_report *report,
-                           size_t *gone)
+void lint_baseline_apply(struct lint_baseline *baseline, const struct lint_report *report,
+                         const char *path)
 {
-    size_t count = 0;
+    size_t gone = 0;
     for (size_t i = 0; i < report->item_count; i++) {
         const struct lint_item *const item = &report->items[i];
         uint32_t index = 0;
@@ -105,18 +96,19 @@ size_t lint_baseline_apply(struct lint_baseline *baseline, const struct lint_rep
             continue;
         }
         baseline->found[index] = true;
-        if (item->entries[0].finding->suppressed == NULL) {
-            count++;
-            for (size_t e = 0; e < item->count; e++) {
-                lint_sift_out(&item->entries[e], LINT_SIFTED_BASELINE);
-            }
+        const bool counts = item->entries[0].finding->suppressed == NULL;
+        for (size_t e = 0; e < item->count && counts; e++) {
+            lint_sift_out(&item->entries[e], LINT_SIFTED_BASELINE);
         }
     }
-    *gone = 0;
     for (uint32_t i = 0; i < baseline->prints.count; i++) {
-        *gone += !baseline->found[i];
+        gone += !baseline->found[i];
     }
-    return count;
+    if (gone > 0 && report->judged) {
+        char *const entries = format_count(gone, "entry", "entries");
+        print_note("fixed: %s of %s no longer needed", entries, path);
+        free(entries);
+    }
 }
 
 /* ---- writing ----------------------------------------------------------------------------------*/
@@ -149,9 +141,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool lint_baseline_write(const struct lint_report *report, const char *path, int level,
-                         size_t *count)
+bool lint_baseline_write(const struct lint_report *report, const char *path, int level)
 {
+    if (!report->judged) {
+        print_line(stderr, "pdltool lint: %s is not written: not all inputs could be read", path);
+        return false;
+    }
     struct {
         char **items;
         size_t count, capacity;
@@ -179,12 +174,16 @@ bool lint_baseline_write(const struct lint_report *report, const char *path, int
         written = ferror(file) == 0 && fflush(file) == 0;
         written = (file == stdout || fclose(file) == 0) && written;
     }
-    const int error = errno;
-    *count = lines.count;
+    if (written) {
+        char *const findings = format_count(lines.count, "finding", "findings");
+        print_note("%s written to %s", findings, path);
+        free(findings);
+    } else {
+        print_line(stderr, "%s: error: %s", path, strerror(errno));
+    }
     for (size_t i = 0; i < lines.count; i++) {
         free(lines.items[i]);
     }
     free(lines.items);
-    errno = error;
     return written;
 }

@@ -27,7 +27,7 @@ static bool is_listed(const char *list, const char *name, size_t length)
     return false;
 }
 
-static bool ends_in_one_of(const char *file, const char *list)
+bool command_ends_in(const char *file, const char *list)
 {
     const char *const dot = strrchr(file, '.');
     return dot != NULL && strchr(dot, '/') == NULL && is_listed(list, dot, strlen(dot));
@@ -105,7 +105,7 @@ static const char *language_in(const char *word)
 
 bool command_is_cuda(const struct argv *command, const char *file)
 {
-    bool cuda = ends_in_one_of(file, ".cu");
+    bool cuda = command_ends_in(file, ".cu");
     bool follows = false; /* the language is the next argument */
     for (size_t i = 1; i < command->count; i++) {
         const char *const word = command->items[i];
@@ -125,6 +125,7 @@ enum effect {
     KEEP_VALUE, /* its value may be the next argument */
     DROP,
     DROP_VALUE,
+    HOST,     /* a compiler that nvcc runs */
     SEPARATE, /* code that calls other files': -rdc=true says it in PTX */
     ARCHITECTURE,
     GENERATE, /* arch=compute_90,code=sm_90 */
@@ -157,9 +158,10 @@ static const struct rule nvcc_rules[] = {
     {"arch gpu-architecture", ARCHITECTURE},
     {"gencode generate-code", GENERATE},
     {"optf options-file", RESPONSE},
+    {"ccbin compiler-bindir", HOST},
     {"x", LANGUAGE},
     {"include pre-include D define-macro U undefine-macro I include-path isystem "
-     "system-include ccbin compiler-bindir arbin archiver-binary cudart cudadevrt ldir "
+     "system-include arbin archiver-binary cudart cudadevrt ldir "
      "libdevice-directory target-dir target-directory O optimize ftemplate-backtrace-limit "
      "ftemplate-depth std m machine Xcompiler Xcudafe Xcicc compiler-options "
      "static-global-template-stub device-entity-has-hidden-visibility rdc "
@@ -229,27 +231,26 @@ static enum effect effect_of(enum compiler_kind kind, const char *word, struct o
 
 /* ---- architectures ----------------------------------------------------------------------------*/
 
-static int newest_first(const void *a, const void *b)
+/* 90a is newer than 90f, and that than 90. */
+static int order_of(struct architecture architecture)
 {
-    const struct architecture *const x = a;
-    const struct architecture *const y = b;
-    return x->number != y->number ? y->number - x->number
-                                  : (y->suffix == 'a' ? 2 : y->suffix == 'f') -
-                                        (x->suffix == 'a' ? 2 : x->suffix == 'f');
+    return 3 * architecture.number + (architecture.suffix == 'a' ? 2 : architecture.suffix == 'f');
 }
 
 static void add_architecture(struct command *command, const char *text, size_t length)
 {
     struct architecture found;
     char *const copy = format_text("%.*s", (int)length, text);
-    if (strcmp(copy, "all") == 0 || strcmp(copy, "all-major") == 0) {
-        const struct architecture first = {.number = ARCHITECTURE_LEAST};
-        APPEND(command, first);
-    } else if (architecture_parse(copy, &found)) {
-        if (found.number >= ARCHITECTURE_LEAST) {
-            APPEND(command, found);
-        } else {
-            command->older = true;
+    const bool all = strcmp(copy, "all") == 0 || strcmp(copy, "all-major") == 0;
+    if (all) {
+        found = (struct architecture){.number = ARCHITECTURE_LEAST};
+    }
+    if (all || architecture_parse(copy, &found)) {
+        const bool older = found.number < ARCHITECTURE_LEAST;
+        command->older |= older;
+        if (!older && (!command->named || order_of(found) > order_of(command->newest))) {
+            command->newest = found;
+            command->named = true;
         }
     }
     free(copy);
@@ -266,20 +267,6 @@ static void add_architectures(struct command *command, const char *text, bool ge
         at += length;
         at = generate ? strstr(at, "arch=") : at + strspn(at, ",\"");
     }
-}
-
-static void sort_architectures(struct command *command)
-{
-    size_t kept = 0;
-    if (command->count > 0) {
-        qsort(command->items, command->count, sizeof(*command->items), newest_first);
-    }
-    for (size_t i = 0; i < command->count; i++) {
-        if (kept == 0 || newest_first(&command->items[kept - 1], &command->items[i]) != 0) {
-            command->items[kept++] = command->items[i];
-        }
-    }
-    command->count = kept;
 }
 
 /* ---- reading a command ------------------------------------------------------------------------*/
@@ -321,8 +308,9 @@ struct reading {
     const char *directory;
     const char *file;
     size_t at;
-    int responses; /* how many more are opened */
-    bool language; /* -x was there */
+    const struct foreign_words *foreign; /* NULL: none */
+    int responses;                       /* how many more are opened */
+    bool language;                       /* -x was there */
     bool separate;
     bool optimizes; /* clang: -O1 or more was the last of them */
 };
@@ -331,7 +319,7 @@ struct reading {
 static bool is_input(const struct reading *reading, const char *word)
 {
     return strcmp(word, reading->file) == 0 ||
-           ends_in_one_of(word, ".cu .cuh .c .cc .cpp .cxx .C .o .obj .a .so .ptx .cubin .fatbin");
+           command_ends_in(word, ".cu .cuh .c .cc .cpp .cxx .C .o .obj .a .so .ptx .cubin .fatbin");
 }
 
 static void take_value(struct reading *reading, bool keep)
@@ -353,6 +341,12 @@ static const char *value_of(struct reading *reading, struct option_name name)
     return reading->from->items[reading->at++];
 }
 
+static bool is_foreign(const struct reading *reading, size_t index)
+{
+    return reading->foreign != NULL && index >= reading->foreign->before &&
+           index + reading->foreign->behind < reading->from->count;
+}
+
 static void read_word(struct reading *reading)
 {
     struct command *const to = reading->to;
@@ -366,7 +360,10 @@ static void read_word(struct reading *reading)
         return;
     }
     const struct option_name name = name_of(word);
-    const enum effect effect = effect_of(to->kind, word, name);
+    enum effect effect = effect_of(to->kind, word, name);
+    if (effect == HOST) {
+        effect = is_foreign(reading, index) ? DROP_VALUE : KEEP_VALUE;
+    }
     if (to->kind == COMPILER_CLANG && strncmp(word, "-O", 2) == 0) {
         reading->optimizes = effect == KEEP;
     }
@@ -383,6 +380,8 @@ static void read_word(struct reading *reading)
         if (name.value == NULL && (effect != LANGUAGE || name.length == 1)) {
             take_value(reading, true);
         }
+        break;
+    case HOST: /* is one of the others by now */
         break;
     case DROP:
         break;
@@ -403,6 +402,8 @@ static void read_word(struct reading *reading)
         const size_t last = reading->at - 1; /* the option's own word, or its value */
         if (open_responses(reading->from, last, names, reading->directory, &reading->responses)) {
             reading->at = last;
+        } else if (is_foreign(reading, index)) { /* it may name a host compiler */
+            to->unread = true;
         } else { /* the compiler says what is wrong with it */
             for (size_t i = index; i <= last; i++) {
                 argv_add(&to->arguments, reading->from->items[i]);
@@ -415,13 +416,14 @@ static void read_word(struct reading *reading)
 }
 
 void command_read(struct command *command, enum compiler_kind kind, struct argv *arguments,
-                  const char *directory, const char *file)
+                  const char *directory, const char *file, const struct foreign_words *foreign)
 {
     struct reading reading = {.from = arguments,
                               .to = command,
                               .directory = directory,
                               .file = file,
                               .at = 1,
+                              .foreign = foreign,
                               .responses = MOST_RESPONSES};
     *command = (struct command){.kind = kind};
     argv_add(&command->arguments, arguments->items[0]);
@@ -434,32 +436,27 @@ void command_read(struct command *command, enum compiler_kind kind, struct argv 
     if (kind == COMPILER_CLANG && !reading.optimizes) {
         argv_add(&command->arguments, "-O2"); /* at -O0 pointers are on the stack */
     }
-    if (!reading.language && !ends_in_one_of(file, ".cu")) {
+    if (!reading.language && !command_ends_in(file, ".cu")) {
         argv_add(&command->arguments, "-x");
         argv_add(&command->arguments, kind == COMPILER_CLANG ? "cuda" : "cu");
     }
-    sort_architectures(command);
+    if (!command->named) { /* clang 16 and 17 have no sm_90a */
+        command->newest.number = ARCHITECTURE_LEAST;
+        command->newest.suffix = kind == COMPILER_CLANG ? '\0' : 'a';
+    }
     argv_free(arguments);
 }
 
 void command_free(struct command *command)
 {
     argv_free(&command->arguments);
-    free(command->items);
     *command = (struct command){0};
 }
 
 /* ---- making one -------------------------------------------------------------------------------*/
 
-struct architecture command_default(enum compiler_kind kind)
-{
-    /* clang 16 and 17 have no sm_90a. */
-    return (struct architecture){.number = ARCHITECTURE_LEAST,
-                                 .suffix = kind == COMPILER_CLANG ? '\0' : 'a'};
-}
-
 void command_make(const struct command *command, struct architecture architecture, const char *file,
-                  const char *ptx, const char *dependencies, struct argv *arguments)
+                  const char *ptx, struct argv *arguments)
 {
     static const char *const nvcc[] = {"-w", "-ptx", "-lineinfo"};
     static const char *const clang[] = {"-w", "--cuda-device-only", "-S", "-gline-tables-only"};
@@ -476,9 +473,6 @@ void command_make(const struct command *command, struct architecture architectur
     }
     argv_take(arguments, format_text("-%s=sm_%d%s", is_clang ? "-cuda-gpu-arch" : "arch",
                                      architecture.number, suffix));
-    argv_add(arguments, "-MD");
-    argv_add(arguments, "-MF");
-    argv_add(arguments, dependencies);
     argv_add(arguments, "-o");
     argv_add(arguments, ptx);
     argv_add(arguments, file);

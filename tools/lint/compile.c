@@ -1,60 +1,218 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/compile.h"
+#include "lint/sources.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "common/program.h"
+#include "common/temporary.h"
 #include "lint/paths.h"
-#include "lint/runner.h"
-#include "lint/sources.h"
-#include "lint/store.h"
-#include "trace/names.h"
+#include "watch/variables.h"
 
 #define LONGEST_PTX ((size_t)1 << 30)
 #define LONGEST_LOG ((size_t)16 << 20)
 
-enum { MOST_JOBS = 256 };
-
 /* What became of a unit. */
 struct outcome {
+    pid_t process; /* 0: not started, or done */
     bool done;
-    bool cached;
-    char *ptx;
-    size_t size;
-    char *why; /* NULL: there is PTX */
-    char *log; /* what the compiler says; NULL: nothing */
+    char *ptx, *log; /* the files that its compiler writes */
+    char *why;       /* NULL: there is PTX */
 };
 
+/* Whatever ends the tool, the compilers that run end as well, and their folder is removed. */
 struct work {
     const struct units *units;
     struct outcome *outcomes;
-    struct runner runner;
-    struct store *store;           /* NULL: no cache */
-    pthread_mutex_t compiler_lock; /* of the next two */
-    struct pdl_names compilers;
-    struct {
-        char **items; /* by compiler: what tells it from others, found once */
-        size_t count, capacity;
-    } identities;
-    pthread_mutex_t lock; /* of what follows, and of outcomes' `done` */
-    pthread_cond_t changed;
-    size_t next, taken;
-    size_t ahead; /* how many may be done and not taken: their PTX is in memory */
+    struct temporary folder;
+    struct variables environment;
+    pid_t group; /* all compilers are in it; 0: none could be made */
+    size_t started, running;
 };
 
-/* ---- compilers --------------------------------------------------------------------------------*/
+/* ---- the compilers' group and folder ----------------------------------------------------------*/
 
-static char *read_file(const char *path, size_t most, size_t *size)
+/* Does nothing but be the group's first, so that the group is there before any compiler and as long as the tool. */
+__attribute__((noreturn)) static void hold_group(pid_t tool)
+{
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        (void)dup2(nowhere, file); /* who reads the tool's output is to see its end */
+    }
+    while (getppid() == tool) {
+        (void)pause();
+    }
+    _exit(0);
+}
+
+/* NULL, or why it cannot be done, which the caller frees; end_work() must follow in any case. */
+static char *begin_work(struct work *work)
+{
+    work->folder = TEMPORARY_NONE;
+    variables_read(&work->environment);
+    const pid_t tool = getpid();
+    work->group = fork(); /* before the folder's keeper, whose socket it is not to have */
+    if (work->group == 0) {
+        hold_group(tool);
+    }
+    if (work->group < 0) {
+        work->group = 0;
+        return format_text("no process can be started: %s", strerror(errno));
+    }
+    (void)setpgid(work->group, work->group); /* whichever comes first */
+    char *const why = temporary_make(&work->folder);
+    if (why == NULL) {
+        temporary_group(&work->folder, work->group);
+        /* What a compiler that is killed leaves behind goes with the folder. */
+        variables_set(&work->environment, "TMPDIR", work->folder.path);
+        /* They are part of the commands already. */
+        variables_set(&work->environment, "NVCC_PREPEND_FLAGS", NULL);
+        variables_set(&work->environment, "NVCC_APPEND_FLAGS", NULL);
+        work->outcomes = allocate(work->units->count, sizeof(*work->outcomes));
+    }
+    return why;
+}
+
+static void end_work(struct work *work)
+{
+    if (work->group > 0) {
+        (void)kill(-work->group, SIGKILL);
+        while (waitpid(work->group, NULL, 0) < 0 && errno == EINTR) {
+        }
+        temporary_group(&work->folder, 0);
+    }
+    temporary_remove(&work->folder);
+    variables_free(&work->environment);
+    free(work->outcomes);
+}
+
+/* ---- one compiler -----------------------------------------------------------------------------*/
+
+/* In the new process: becomes the compiler, or says through a pipe why it cannot. */
+__attribute__((noreturn)) static void become(const struct work *work, char *const *command,
+                                             const char *directory, const char *output, int told)
+{
+    sigset_t none;
+    (void)setpgid(0, work->group);
+    for (int number = 1; number < NSIG; number++) {
+        (void)signal(number, SIG_DFL);
+    }
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int to = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (dup2(input, STDIN_FILENO) >= 0 && dup2(to, STDOUT_FILENO) >= 0 &&
+        dup2(to, STDERR_FILENO) >= 0 && (directory == NULL || chdir(directory) == 0)) {
+        (void)execvpe(command[0], command, work->environment.items);
+    }
+    const int error = errno;
+    _exit(write(told, &error, sizeof(error)) > 0 ? 126 : 127);
+}
+
+/* 0, or why no process runs the command. */
+static int start(const struct work *work, char *const *command, const char *directory,
+                 const char *output, pid_t *process)
+{
+    int told[2];
+    int error = 0;
+    if (pipe2(told, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    *process = fork();
+    if (*process == 0) {
+        become(work, command, directory, output, told[1]);
+    }
+    error = *process < 0 ? errno : 0;
+    (void)close(told[1]);
+    while (*process > 0 && read(told[0], &error, sizeof(error)) < 0 && errno == EINTR) {
+    }
+    (void)close(told[0]);
+    if (error != 0 && *process > 0) {
+        (void)waitpid(*process, NULL, 0);
+    }
+    *process = error == 0 ? *process : 0;
+    return error;
+}
+
+static char *tell_not_started(const char *program, const char *directory, int error)
+{
+    if (directory != NULL && access(directory, X_OK) != 0) {
+        return format_text("its directory %s: %s", directory, strerror(errno));
+    }
+    return error == ENOENT
+               ? format_text("there is no compiler %s%s", program,
+                             strchr(program, '/') == NULL ? " on PATH" : "")
+               : format_text("the compiler %s cannot be started: %s", program, strerror(error));
+}
+
+/* Starts the compiler of the next unit; one that does not start is done. */
+static void start_next(struct work *work)
+{
+    const size_t number = work->started++;
+    const struct unit *const unit = &work->units->items[number];
+    struct outcome *const outcome = &work->outcomes[number];
+    struct argv arguments = {0};
+    outcome->ptx = format_text("%s/%zu.ptx", work->folder.path, number);
+    outcome->log = format_text("%s/%zu.txt", work->folder.path, number);
+    if (unit->directory == NULL && access(unit->file, R_OK) != 0) { /* in one line, not three */
+        outcome->why = format_text("%s", strerror(errno));
+        outcome->done = true;
+        return;
+    }
+    command_make(&unit->command, unit->architecture, unit->file, outcome->ptx, &arguments);
+    const int error =
+        start(work, argv_vector(&arguments), unit->directory, outcome->log, &outcome->process);
+    if (error != 0) {
+        outcome->why = tell_not_started(arguments.items[0], unit->directory, error);
+        outcome->done = true;
+    } else {
+        work->running++;
+    }
+    argv_free(&arguments);
+}
+
+/* Waits for any of the compilers. */
+static void wait_for_one(struct work *work)
+{
+    int status = 0;
+    const pid_t process = waitpid(-work->group, &status, 0);
+    if (process < 0 && errno == EINTR) {
+        return;
+    }
+    for (size_t i = 0; i < work->started; i++) {
+        struct outcome *const outcome = &work->outcomes[i];
+        if (outcome->process == 0 || (process > 0 && outcome->process != process)) {
+            continue;
+        }
+        if (process < 0) {
+            outcome->why = format_text("the compiler was lost: %s", strerror(errno));
+        } else if (WIFSIGNALED(status)) {
+            outcome->why = format_text("the compiler was ended by signal %d", WTERMSIG(status));
+        } else if (WEXITSTATUS(status) != 0) {
+            outcome->why =
+                format_text("the compiler failed with exit code %d", WEXITSTATUS(status));
+        }
+        outcome->process = 0;
+        outcome->done = true;
+        work->running--;
+    }
+}
+
+/* ---- what it wrote ----------------------------------------------------------------------------*/
+
+/* Reads a file, and removes it. */
+static char *take_file(const char *path, size_t most, size_t *size)
 {
     FILE *const file = fopen(path, "rbe");
     char *const bytes = file != NULL ? file_read_stream(file, most, size) : NULL;
@@ -62,162 +220,9 @@ static char *read_file(const char *path, size_t most, size_t *size)
     if (file != NULL) {
         (void)fclose(file);
     }
+    (void)unlink(path);
     errno = error;
     return bytes;
-}
-
-/* The file, and what it says of its version: the name may be of a script. */
-static char *identify(const struct work *work, const char *name, const char *directory,
-                      size_t number)
-{
-    char *const found = program_find(name);
-    char *const path = found != NULL && strchr(name, '/') != NULL ? path_absolute(directory, found)
-                       : found != NULL                            ? copy_text(found)
-                                                                  : copy_text(name);
-    char *const real = realpath(path, NULL);
-    char *const output = format_text("%s/compiler-%zu.txt", work->runner.folder.path, number);
-    char *const program = copy_text(name);
-    char version[] = "--version";
-    char *const command[] = {program, version, NULL};
-    struct stat about = {0};
-    size_t size = 0;
-    free(runner_run(&work->runner, command, directory, output));
-    char *const text = read_file(output, LONGEST_LOG, &size);
-    const bool there = real != NULL && stat(real, &about) == 0;
-    char *const identity = format_text("%s %lld %lld.%09ld\n%s", real != NULL ? real : path,
-                                       there ? (long long)about.st_size : 0,
-                                       there ? (long long)about.st_mtim.tv_sec : 0,
-                                       there ? about.st_mtim.tv_nsec : 0, text != NULL ? text : "");
-    (void)unlink(output);
-    free(text);
-    free(program);
-    free(output);
-    free(real);
-    free(path);
-    free(found);
-    return identity;
-}
-
-static const char *identity_of(struct work *work, const struct unit *unit)
-{
-    const char *const name = unit->command.arguments.items[0];
-    const bool relative = strchr(name, '/') != NULL && name[0] != '/';
-    char *const path = relative ? path_absolute(unit->directory, name) : copy_text(name);
-    (void)pthread_mutex_lock(&work->compiler_lock);
-    const uint32_t index = name_index(&work->compilers, path);
-    if (index == work->identities.count) {
-        APPEND(&work->identities, identify(work, name, unit->directory, index));
-    }
-    const char *const identity = work->identities.items[index];
-    (void)pthread_mutex_unlock(&work->compiler_lock);
-    free(path);
-    return identity;
-}
-
-/* ---- one unit ---------------------------------------------------------------------------------*/
-
-/* Where a compiler writes. */
-struct places {
-    char *ptx, *dependencies, *log;
-};
-
-static struct places make_places(const struct work *work, size_t number)
-{
-    const char *const folder = work->runner.folder.path;
-    return (struct places){.ptx = format_text("%s/%zu.ptx", folder, number),
-                           .dependencies = format_text("%s/%zu.d", folder, number),
-                           .log = format_text("%s/%zu.txt", folder, number)};
-}
-
-static void drop_places(struct places *places)
-{
-    char *const paths[] = {places->ptx, places->dependencies, places->log};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        (void)unlink(paths[i]);
-        free(paths[i]);
-    }
-}
-
-static void compile(const struct work *work, const struct unit *unit, const struct places *places,
-                    struct outcome *outcome)
-{
-    struct argv arguments = {0};
-    size_t size = 0;
-    if (unit->directory == NULL && access(unit->file, R_OK) != 0) { /* in one line, not three */
-        outcome->why = format_text("%s", strerror(errno));
-        return;
-    }
-    command_make(&unit->command, unit->architecture, unit->file, places->ptx, places->dependencies,
-                 &arguments);
-    outcome->why = runner_run(&work->runner, argv_vector(&arguments), unit->directory, places->log);
-    if (outcome->why == NULL) {
-        outcome->ptx = read_file(places->ptx, LONGEST_PTX, &outcome->size);
-        if (outcome->ptx == NULL) {
-            outcome->why = errno == ENOENT
-                               ? copy_text("the compiler wrote no PTX")
-                               : format_text("its PTX cannot be read: %s", strerror(errno));
-        }
-    }
-    if (outcome->why != NULL) {
-        outcome->log = read_file(places->log, LONGEST_LOG, &size);
-    }
-    argv_free(&arguments);
-}
-
-static void make_outcome(struct work *work, size_t number)
-{
-    const struct unit *const unit = &work->units->items[number];
-    struct outcome *const outcome = &work->outcomes[number];
-    struct places places = make_places(work, number);
-    struct argv asked = {0};
-    char *const directory = path_absolute(unit->directory, ".");
-    if (work->store != NULL) {
-        const struct store_question question = {
-            .compiler = identity_of(work, unit), .directory = directory, .argv = &asked};
-        command_make(&unit->command, unit->architecture, unit->file, "PTX", "DEPENDENCIES", &asked);
-        outcome->ptx = store_find(work->store, &question, &outcome->size);
-        outcome->cached = outcome->ptx != NULL;
-        if (!outcome->cached) {
-            compile(work, unit, &places, outcome);
-        }
-        if (!outcome->cached && outcome->why == NULL) {
-            store_put(work->store, &question, outcome->ptx, outcome->size, places.dependencies);
-        }
-    } else {
-        compile(work, unit, &places, outcome);
-    }
-    argv_free(&asked);
-    free(directory);
-    drop_places(&places);
-}
-
-static void *make_outcomes(void *data)
-{
-    struct work *const work = data;
-    (void)pthread_mutex_lock(&work->lock);
-    while (work->next < work->units->count) {
-        if (work->next >= work->taken + work->ahead) {
-            (void)pthread_cond_wait(&work->changed, &work->lock);
-            continue;
-        }
-        const size_t number = work->next++;
-        (void)pthread_mutex_unlock(&work->lock);
-        make_outcome(work, number);
-        (void)pthread_mutex_lock(&work->lock);
-        work->outcomes[number].done = true;
-        (void)pthread_cond_broadcast(&work->changed);
-    }
-    (void)pthread_mutex_unlock(&work->lock);
-    return NULL;
-}
-
-/* ---- all of them ------------------------------------------------------------------------------*/
-
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* What a compiler says, line by line, as each of them may be long. */
@@ -232,49 +237,35 @@ static void print_log(const char *log)
 
 static void read_outcome(struct inputs *inputs, const struct unit *unit, struct outcome *outcome)
 {
+    size_t size = 0;
+    size_t log_size = 0;
+    char *ptx = take_file(outcome->ptx, LONGEST_PTX, &size);
+    if (outcome->why == NULL && ptx == NULL) {
+        outcome->why = errno == ENOENT ? copy_text("the compiler wrote no PTX")
+                                       : format_text("its PTX cannot be read: %s", strerror(errno));
+    }
+    char *const log = take_file(outcome->log, LONGEST_LOG, &log_size);
     if (outcome->why != NULL) {
-        if (outcome->log != NULL) {
-            print_log(outcome->log);
+        if (log != NULL) {
+            print_log(log);
         }
         inputs_add_failed(inputs, unit->name, outcome->why);
     } else {
         const char suffix[2] = {unit->architecture.suffix, '\0'};
         char *const name =
             format_text("%s(sm_%d%s.ptx)", unit->name, unit->architecture.number, suffix);
-        outcome->ptx = path_show_in_ptx(outcome->ptx, &outcome->size, unit->directory);
-        inputs_read_memory(inputs, name, outcome->ptx, outcome->size);
+        ptx = path_show_in_ptx(ptx, &size, unit->directory);
+        inputs_read_memory(inputs, name, ptx, size);
         free(name);
     }
+    free(log);
+    free(ptx);
     free(outcome->ptx);
-    free(outcome->why);
     free(outcome->log);
-    outcome->ptx = outcome->why = outcome->log = NULL;
+    free(outcome->why);
 }
 
-static void print_part(size_t count, const char *what)
-{
-    if (count > 0) {
-        char *const number = format_count(count, "", "");
-        (void)fprintf(stderr, " %s %s,", number, what);
-        free(number);
-    }
-}
-
-/* How many files there were, and where their PTX is from. */
-static void print_end(const struct work *work, size_t failed, double seconds)
-{
-    size_t cached = 0;
-    for (size_t i = 0; i < work->units->count; i++) {
-        cached += work->outcomes[i].cached;
-    }
-    char *const files = format_count(work->units->count, "file", "files");
-    (void)fprintf(stderr, "%s:", files);
-    print_part(work->units->count - cached - failed, "compiled");
-    print_part(cached, "from the cache");
-    print_part(failed, "not compiled");
-    (void)fprintf(stderr, " %.1f s\n", seconds);
-    free(files);
-}
+/* ---- all of them ------------------------------------------------------------------------------*/
 
 /* Where a person waits. */
 static void print_progress(const struct work *work, size_t done)
@@ -289,90 +280,40 @@ static void print_progress(const struct work *work, size_t done)
     }
 }
 
-static void take_outcomes(struct work *work, struct inputs *inputs)
+/* Compiles several at a time, and reads them in their order. */
+static void compile_all(struct work *work, struct inputs *inputs, size_t jobs)
 {
-    const double begin = now();
-    size_t failed = 0;
     for (size_t i = 0; i < work->units->count; i++) {
         print_progress(work, i);
-        (void)pthread_mutex_lock(&work->lock);
-        while (!work->outcomes[i].done) {
-            (void)pthread_cond_wait(&work->changed, &work->lock);
-        }
-        work->taken = i + 1;
-        (void)pthread_cond_broadcast(&work->changed);
-        (void)pthread_mutex_unlock(&work->lock);
-        failed += work->outcomes[i].why != NULL;
+        do {
+            while (work->started < work->units->count && work->running < jobs) {
+                start_next(work);
+            }
+            if (!work->outcomes[i].done) {
+                wait_for_one(work);
+            }
+        } while (!work->outcomes[i].done);
         read_outcome(inputs, &work->units->items[i], &work->outcomes[i]);
     }
     print_progress(work, work->units->count);
-    if (work->units->count > 1) {
-        print_end(work, failed, now() - begin);
-    }
-}
-
-static void do_work(struct work *work, size_t jobs, struct inputs *inputs)
-{
-    pthread_t threads[MOST_JOBS];
-    size_t started = 0;
-    work->ahead = 2 * jobs + 2;
-    while (started < jobs && pthread_create(&threads[started], NULL, make_outcomes, work) == 0) {
-        started++;
-    }
-    if (started == 0) {
-        work->ahead = work->units->count;
-        (void)make_outcomes(work);
-    }
-    take_outcomes(work, inputs);
-    for (size_t i = 0; i < started; i++) {
-        (void)pthread_join(threads[i], NULL);
-    }
-}
-
-static size_t count_jobs(const struct lint_options *options, size_t units)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t jobs = options->jobs > 0 ? (size_t)options->jobs
-                  : processors > 0  ? (size_t)processors
-                                    : 1;
-    jobs = jobs < MOST_JOBS ? jobs : MOST_JOBS;
-    return jobs < units ? jobs : units;
 }
 
 static void run(const struct lint_options *options, const struct units *units,
                 struct inputs *inputs)
 {
     struct work work = {.units = units};
-    char *why = runner_make(&work.runner);
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    char *const why = begin_work(&work);
     if (why != NULL) {
         inputs_add_failed(inputs, units->items[0].name, why);
     } else {
-        char *unusable = NULL;
-        work.store = options->no_cache || store_open == NULL ? NULL : store_open(&unusable);
-        if (unusable != NULL) {
-            print_note("%s", unusable);
-        }
-        free(unusable);
-        work.outcomes = allocate(units->count, sizeof(*work.outcomes));
-        (void)pthread_mutex_init(&work.compiler_lock, NULL);
-        (void)pthread_mutex_init(&work.lock, NULL);
-        (void)pthread_cond_init(&work.changed, NULL);
-        do_work(&work, count_jobs(options, units->count), inputs);
-        (void)pthread_cond_destroy(&work.changed);
-        (void)pthread_mutex_destroy(&work.lock);
-        (void)pthread_mutex_destroy(&work.compiler_lock);
-        if (work.store != NULL) {
-            store_close(work.store);
-        }
-        for (size_t i = 0; i < work.identities.count; i++) {
-            free(work.identities.items[i]);
-        }
-        free(work.identities.items);
-        pdl_names_free(&work.compilers);
-        free(work.outcomes);
+        compile_all(&work, inputs,
+                    options->jobs > 0 ? (size_t)options->jobs
+                    : processors > 0  ? (size_t)processors
+                                      : 1);
     }
     free(why);
-    runner_free(&work.runner);
+    end_work(&work);
 }
 
 void lint_read_files(const struct lint_options *options, struct inputs *inputs)

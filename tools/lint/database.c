@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/database.h"
+#include "lint/sources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,54 +9,38 @@
 #include "common/print.h"
 #include "lint/paths.h"
 
-/* The words of an entry's command; NULL, or what is wrong with it. */
-static const char *read_command(const json_t *entry, struct argv *arguments)
+/* The words of an entry's command; false if it has none. */
+static bool read_command(const json_t *entry, struct argv *arguments)
 {
     const json_t *const words = json_object_get(entry, "arguments");
     const char *const command = json_string_value(json_object_get(entry, "command"));
-    if (words != NULL) {
-        size_t index = 0;
-        const json_t *word = NULL;
-        if (!json_is_array(words)) {
-            return "\"arguments\" is not an array";
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *const word = json_string_value(json_array_get(words, i));
+        if (word == NULL) {
+            return false;
         }
-        json_array_foreach(words, index, word)
-        {
-            if (!json_is_string(word)) {
-                return "\"arguments\" has an item that is not a string";
-            }
-            argv_add(arguments, json_string_value(word));
-        }
-    } else if (command != NULL) {
-        argv_split(arguments, command);
-    } else {
-        return "it has neither \"command\" nor \"arguments\"";
+        argv_add(arguments, word);
     }
-    return arguments->count > 0 ? NULL : "its command is empty";
+    if (words == NULL && command != NULL) {
+        argv_split(arguments, command);
+    }
+    return arguments->count > 0;
 }
 
-/* Adds an entry; NULL, or what is wrong with it. */
-static const char *read_entry(const json_t *entry, const char *folder,
-                              struct compilations *compilations)
+/* Adds an entry; false if something is missing. */
+static bool read_entry(const json_t *entry, const char *folder, struct compilations *compilations)
 {
     const char *const directory = json_string_value(json_object_get(entry, "directory"));
     const char *const file = json_string_value(json_object_get(entry, "file"));
     struct compilation made = {0};
-    if (!json_is_object(entry)) {
-        return "it is not an object";
-    }
-    if (directory == NULL || file == NULL) {
-        return directory == NULL ? "it has no \"directory\"" : "it has no \"file\"";
-    }
-    const char *const wrong = read_command(entry, &made.arguments);
-    if (wrong != NULL) {
+    if (directory == NULL || file == NULL || !read_command(entry, &made.arguments)) {
         argv_free(&made.arguments);
-        return wrong;
+        return false;
     }
     made.directory = path_absolute(folder, directory);
     made.file = copy_text(file);
     APPEND(compilations, made);
-    return NULL;
+    return true;
 }
 
 bool database_read(const char *path, struct compilations *compilations)
@@ -75,9 +59,9 @@ bool database_read(const char *path, struct compilations *compilations)
     }
     json_array_foreach(root, index, entry)
     {
-        const char *const why = read_entry(entry, whole, compilations);
-        if (why != NULL) {
-            wrong = format_text("entry %zu: %s", index + 1, why);
+        if (!read_entry(entry, whole, compilations)) {
+            wrong =
+                format_text("entry %zu has no \"directory\", no \"file\" or no command", index + 1);
             break;
         }
     }

@@ -44,16 +44,6 @@ void lint_gather_allowances(struct lint_report *report)
         }
     }
     all.count = kept;
-    for (size_t l = 0; l < report->list_count; l++) {
-        const size_t count = pdl_lint_suppressions_count(report->lists[l]);
-        for (size_t s = 0; s < count; s++) {
-            const pdl_lint_suppression *suppression =
-                pdl_lint_suppressions_get(report->lists[l], s);
-            const struct lint_allowance allowance = {suppression, suppression->used, "suppression",
-                                                     PDL_LINT_WARNING};
-            APPEND(&all, allowance);
-        }
-    }
     report->allowances = all.items;
     report->allowance_count = all.count;
     report->allowance_capacity = all.capacity;
@@ -104,6 +94,46 @@ struct lint_place lint_place_of(const struct lint_entry *entry)
 bool lint_is_shown(const struct lint_report *report, const pdl_lint_finding *finding)
 {
     return finding->suppressed == NULL && finding->level >= (int32_t)report->level;
+}
+
+/* ---- findings that do not count ----------------------------------------------------------------*/
+
+/* Each by its address: a reason that somebody gave is another one, whatever it says. */
+static const char *const reasons[LINT_SIFTED_COUNT] = {
+    [LINT_SIFTED_THIRD_PARTY] = "the file is third-party",
+    [LINT_SIFTED_BASELINE] = "it is in the baseline",
+};
+
+void lint_sift_out(const struct lint_entry *entry, enum lint_sifted why)
+{
+    pdl_lint_suppress_finding(entry->input->inspection, entry->finding, reasons[why]);
+}
+
+enum lint_sifted lint_sifted(const pdl_lint_finding *finding)
+{
+    if (finding->suppressed == NULL) {
+        return LINT_SIFTED_NOT;
+    }
+    for (int why = LINT_SIFTED_THIRD_PARTY; why < LINT_SIFTED_COUNT; why++) {
+        if (finding->suppressed == reasons[why]) {
+            return (enum lint_sifted)why;
+        }
+    }
+    return finding->plain != 0 ? LINT_SIFTED_PLAIN : LINT_SIFTED_SUPPRESSED;
+}
+
+const char *lint_sifted_text(enum lint_sifted why)
+{
+    switch (why) {
+    case LINT_SIFTED_PLAIN:
+        return "in kernels that are launched without overlap only";
+    case LINT_SIFTED_THIRD_PARTY:
+        return "in third-party files";
+    case LINT_SIFTED_BASELINE:
+        return "in the baseline";
+    default:
+        return "suppressed";
+    }
 }
 
 /* ---- what makes findings one -------------------------------------------------------------------*/

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings as JSON: each finding in each kernel by itself. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/demangle.h"
 #include "common/json.h"
@@ -66,8 +65,7 @@ static json_t *json_allowance(const struct lint_report *report,
                               const struct lint_allowance *allowance)
 {
     json_t *object = json_new_object();
-    json_set(object, "kind",
-             json_text(strcmp(allowance->what, "suppression") == 0 ? "file" : allowance->what));
+    json_set(object, "kind", json_text(allowance->what));
     json_set(object, "origin", json_shown(allowance->suppression->origin));
     json_set(object, "text", json_shown(allowance->suppression->text));
     json_set(object, "reason", json_shown(allowance->suppression->reason));

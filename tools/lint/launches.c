@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How kernels were launched: recordings of libpdl-watch, logs of libpdl's decisions, lists. */
-#include <errno.h>
+/* How kernels were launched: recordings of libpdl-watch, and logs of libpdl's decisions. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file.h"
 #include "common/print.h"
 #include "lint/statements.h"
 #include "watch/model.h"
@@ -49,7 +47,7 @@ static bool read_decision(struct lint_statements *statements, struct lint_launch
         launched(statements, file, text, overlaps);
     } else {
         char *const pattern = format_text("%s*", text);
-        lint_state(overlaps ? &statements->overlapped : &statements->plain, pattern,
+        lint_state(&statements->lists[overlaps ? LINT_OVERLAPPED : LINT_PLAIN], pattern,
                    file->told.origin, file->told.text);
         free(pattern);
     }
@@ -117,45 +115,25 @@ static bool read_recording(struct lint_statements *statements, struct lint_launc
 
 /* ---- files ------------------------------------------------------------------------------------*/
 
-static bool read_text(struct lint_statements *statements, struct lint_launch_file *file,
-                      const char *text, size_t size)
-{
-    struct lint_mistake mistake;
-    if (lint_launches_parse_log(statements, file, text, size) > 0) {
-        return true;
-    }
-    const char *const begin = text + strspn(text, " \t\r\n");
-    if (*begin == '{') {
-        print_line(stderr,
-                   "%s: error: a report in JSON; --launches takes the recording itself "
-                   "(pdltool watch --record)",
-                   file->path);
-        return false;
-    }
-    if (!lint_project_parse(statements, text, size, file->path, true, &mistake)) {
-        print_line(stderr, "%s:%u:%u: error: %s", file->path, (unsigned)mistake.line,
-                   (unsigned)mistake.column, mistake.message);
-        print_line(stderr,
-                   "%s: error: not a recording of pdltool watch, a log of libpdl, "
-                   "or a list of launches",
-                   file->path);
-        return false;
-    }
-    return true;
-}
-
 bool lint_launches_read(struct lint_statements *statements, struct lint_launch_file *file)
 {
     size_t size = 0;
-    char *const text = file_read(file->path, &size);
+    char *const text = lint_read_text(file->path, &size);
     bool read = false;
     if (text == NULL) {
-        print_line(stderr, "%s: error: %s", file->path, strerror(errno));
-    } else if (size >= sizeof(PDL_WATCH_MAGIC) - 1 &&
-               memcmp(text, PDL_WATCH_MAGIC, sizeof(PDL_WATCH_MAGIC) - 1) == 0) {
+        return false;
+    }
+    if (size >= sizeof(PDL_WATCH_MAGIC) - 1 &&
+        memcmp(text, PDL_WATCH_MAGIC, sizeof(PDL_WATCH_MAGIC) - 1) == 0) {
         read = read_recording(statements, file);
     } else {
-        read = read_text(statements, file, text, size);
+        read = lint_launches_parse_log(statements, file, text, size) > 0;
+        if (!read) {
+            print_line(
+                stderr,
+                "%s: error: neither a recording (pdltool watch --record) nor a log of libpdl",
+                file->path);
+        }
     }
     free(text);
     return read;

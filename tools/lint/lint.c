@@ -10,36 +10,11 @@
 #include "commands.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "lint/compile.h"
-#include "lint/gate.h"
+#include "lint/baseline.h"
 #include "lint/options.h"
 #include "lint/setup.h"
+#include "lint/sources.h"
 #include "lint/statements.h"
-
-/* ---- suppressions -----------------------------------------------------------------------------*/
-
-static bool read_suppressions(struct lint_report *report, const struct lint_strings *files)
-{
-    report->lists = allocate(files->count, sizeof(*report->lists));
-    for (size_t i = 0; i < files->count; i++) {
-        size_t size = 0;
-        char *text = lint_read_list(files->items[i], &size);
-        if (text == NULL) {
-            return false;
-        }
-        const pdl_status status =
-            pdl_lint_suppressions_read(text, size, files->items[i], &report->lists[i]);
-        free(text);
-        if (status != PDL_SUCCESS) {
-            const pdl_inspect_error *error = pdl_inspect_last_error();
-            print_line(stderr, "%s:%u:%u: error: %s", files->items[i], (unsigned)error->line,
-                       (unsigned)error->column, error->message);
-            return false;
-        }
-        report->list_count++;
-    }
-    return true;
-}
 
 static int exit_code(const struct lint_report *report, int fail_on)
 {
@@ -67,23 +42,30 @@ static int exit_code(const struct lint_report *report, int fail_on)
 
 /* What decides which findings count; NULL: nothing does but the code. */
 struct judges {
+    const struct lint_options *options;
     struct lint_setups *setups;
-    struct lint_gate gate;
+    struct lint_baseline baseline;
 };
+
+/* With the baselines of the options. False where one cannot be written. */
+static bool compare(struct judges *judges, const struct lint_report *report, int fail_on)
+{
+    const struct lint_options *const options = judges->options;
+    const int level = fail_on < (int)report->level ? fail_on : (int)report->level;
+    if (options->baseline != NULL) {
+        lint_baseline_apply(&judges->baseline, report, options->baseline);
+    }
+    return options->write_baseline == NULL ||
+           lint_baseline_write(report, options->write_baseline, level);
+}
 
 /* All that the reports need of what was read. False where that cannot be written. */
 static bool judge(struct lint_report *report, struct judges *judges, int fail_on)
 {
     bool done = true;
     report->judged = !report->inputs.incomplete;
-    for (size_t l = 0; l < report->list_count; l++) {
-        for (size_t i = 0; i < report->inputs.count; i++) {
-            pdl_lint_suppress(report->lists[l], report->inputs.items[i].inspection);
-        }
-    }
     if (judges != NULL) {
-        lint_setups_apply(judges->setups, &report->inputs);
-        lint_gate_sift(&judges->gate, &report->inputs);
+        lint_setups_apply(&report->inputs);
     }
     lint_gather_unchecked(report);
     lint_gather_findings(report);
@@ -91,7 +73,7 @@ static bool judge(struct lint_report *report, struct judges *judges, int fail_on
     if (judges != NULL) {
         report->unchecked.launched = lint_setups_count(judges->setups, &report->inputs);
         lint_setups_tell(judges->setups, report);
-        done = lint_gate_compare(&judges->gate, report, fail_on);
+        done = compare(judges, report, fail_on);
     }
     report->exit_code = exit_code(report, fail_on);
     return done;
@@ -108,12 +90,8 @@ static int print(const struct lint_report *report, bool (*form)(const struct lin
 
 static void free_report(struct lint_report *report)
 {
-    inputs_free(&report->inputs); /* before the suppressions that they refer to */
-    for (size_t i = 0; i < report->list_count; i++) {
-        pdl_lint_suppressions_destroy(report->lists[i]);
-    }
+    inputs_free(&report->inputs);
     lint_source_text_free(report->sources);
-    free(report->lists);
     free(report->entries);
     free(report->items);
     free(report->allowances);
@@ -123,14 +101,11 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
 {
     options->inspect.flags = options->no_source ? PDL_INSPECT_NO_SOURCES : 0;
     report->level = options->level;
-    report->full_names = options->full_names;
-    report->with_fingerprints =
-        options->baseline != NULL || options->write_baseline != NULL ||
-        (options->print != lint_print_text && options->print != lint_print_summary);
+    report->with_fingerprints = options->baseline != NULL || options->write_baseline != NULL ||
+                                options->print != lint_print_text;
     report->sources = options->no_source ? NULL : lint_source_text_new();
     if (!lint_setups_begin(&judges->setups, options, &report->inputs) ||
-        !lint_gate_open(&judges->gate, options) ||
-        !read_suppressions(report, &options->suppressions)) {
+        (options->baseline != NULL && !lint_baseline_read(&judges->baseline, options->baseline))) {
         return EXIT_USAGE;
     }
     lint_read_files(options, &report->inputs);
@@ -172,13 +147,13 @@ int command_lint(int argc, char **argv)
                                    .print = lint_print_text,
                                    .inspect = PDL_INSPECT_OPTIONS_INIT};
     struct lint_report report = {0};
-    struct judges judges = {0};
+    struct judges judges = {.options = &options};
     int code = EXIT_USAGE;
     if (lint_read_options(&options, argc, argv)) {
         code = options.done ? EXIT_DONE : run(&report, &judges, &options);
     }
     free_report(&report); /* before the suppressions of project files */
-    lint_gate_close(&judges.gate);
+    lint_baseline_free(&judges.baseline);
     lint_setups_free(judges.setups);
     lint_free_options(&options);
     return code;

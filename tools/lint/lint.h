@@ -10,7 +10,6 @@
 
 #include "common/input.h"
 #include "common/optional.h"
-#include "lint/source_text.h"
 
 /* A finding in a kernel. */
 struct lint_entry {
@@ -33,7 +32,7 @@ struct lint_item {
 struct lint_allowance {
     const pdl_lint_suppression *suppression;
     unsigned long long used;
-    const char *what;     /* "marker", "suppression"; of other statements "option", "line" */
+    const char *what;     /* "marker"; of statements "option", "line" */
     pdl_lint_level level; /* at which it is reported where it is unused */
 };
 
@@ -48,8 +47,6 @@ struct lint_unchecked {
 
 struct lint_report {
     struct inputs inputs;
-    pdl_lint_suppressions **lists; /* in the order given */
-    size_t list_count;
     struct lint_entry *entries;
     size_t entry_count;
     struct lint_item *items; /* in the order of their first entries */
@@ -60,7 +57,6 @@ struct lint_report {
     pdl_lint_level level;
     int exit_code;
     struct lint_source_text *sources; /* NULL: none are opened */
-    bool full_names;                  /* template arguments are not left out */
     struct lint_unchecked unchecked;
     bool require_checked;   /* what was not checked makes the exit code 1 */
     bool with_fingerprints; /* the report shows them, or compares them */
@@ -92,10 +88,25 @@ const pdl_inspect_place *lint_headline(const pdl_lint_finding *finding);
 size_t lint_count_kernels(const struct lint_item *item, bool *same);
 
 /* "in kernel 'k'", "in 12 instances of 'k'"; the caller frees it (text.c). */
-char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item);
+char *lint_kernels_text(const struct lint_item *item);
 
 /* "also through the pointers at bytes 8 and 16", of a struct that the finding is about, or ""; the caller frees it. */
 char *lint_pointers_text(const struct lint_item *item);
+
+/* Why a finding does not count. */
+enum lint_sifted {
+    LINT_SIFTED_NOT,
+    LINT_SIFTED_SUPPRESSED, /* by a suppression or a marker */
+    LINT_SIFTED_PLAIN,      /* the kernel is launched without overlap only */
+    LINT_SIFTED_THIRD_PARTY,
+    LINT_SIFTED_BASELINE,
+    LINT_SIFTED_COUNT
+};
+enum lint_sifted lint_sifted(const pdl_lint_finding *finding);
+/* Suppresses one for one of the last two reasons. */
+void lint_sift_out(const struct lint_entry *entry, enum lint_sifted why);
+/* "in third-party files" and the like, behind a number of findings. */
+const char *lint_sifted_text(enum lint_sifted why);
 
 /* Fills the report's items and allowances, once all is read (gather.c). */
 void lint_gather_findings(struct lint_report *report);
@@ -108,10 +119,8 @@ void lint_fingerprint(struct lint_report *report);
 
 /* The reports, to standard output. False where writing failed. */
 bool lint_print_text(const struct lint_report *report);
-bool lint_print_summary(const struct lint_report *report);
 TOOL_OPTIONAL bool lint_print_json(const struct lint_report *report);
 TOOL_OPTIONAL bool lint_print_sarif(const struct lint_report *report);
-bool lint_print_github(const struct lint_report *report);
 
 /* The line of a finding with a caret under its column; nothing where the source cannot be read (excerpt.c). */
 void lint_print_excerpt(const struct lint_report *report, const struct lint_entry *entry);
@@ -122,6 +131,24 @@ bool lint_is_all_checked(const struct lint_report *report);
 
 /* "3 kernels without PTX"; "" if all was checked. The caller frees it. */
 char *lint_unchecked_text(const struct lint_report *report);
+
+/* Lines of source files, each of which is read once (source_text.c). */
+struct lint_source_text *lint_source_text_new(void);
+void lint_source_text_free(struct lint_source_text *sources);
+
+/* A line, from 1, without its end, of a file that an input names; NULL where the file cannot be read, is not a regular one
+ * or too long, or has no such line, or where it is neither below the working directory nor below the folder of the input
+ * or of its project file. It lives as long as the sources. */
+const char *lint_source_line(struct lint_source_text *sources, const struct input *input,
+                             const char *path, uint32_t line, size_t *length);
+
+/* "8 kernels never wait: a, b, c and 5 more; 1 kernel never waits unless a flag is set: d; …", which the caller frees; NULL if
+ * there are none. Left out are those that access no global memory, those of which it is known how they are launched, and
+ * instances of templates that never wait and differ from others, which do, in flags and numbers only. */
+char *lint_never_text(const struct inputs *inputs);
+
+/* What kernels that differ in the values of template arguments only have in common, which the caller frees. */
+char *lint_family(const char *name);
 
 /* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
 int lint_ptx(const char *name, const char *ptx, size_t size, const char *const *constant_params,

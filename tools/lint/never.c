@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/unit_name.h"
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/shorten.h"
 #include "common/shown.h"
-#include "lint/never.h"
+#include "lint/lint.h"
 
 struct names {
     char **items;
@@ -50,77 +49,32 @@ static void release(const struct names *names)
 
 /* ---- instances of a template ------------------------------------------------------------------*/
 
-static const char *skip_digits(const char *at)
+/* Behind the value of a literal, such as `true`, `-8`, `4ul` or `(ns::Mode)1`; `at` if there is none. */
+static const char *skip_literal(const char *at)
 {
-    while (*at >= '0' && *at <= '9') {
-        at++;
+    const char *end = at;
+    if (*end == '(') {
+        end += strcspn(end, ")<,");
+        end += *end == ')';
     }
-    return at;
+    end += *end == '-';
+    const size_t word = strncmp(end, "true", 4) == 0 ? 4 : strncmp(end, "false", 5) == 0 ? 5 : 0;
+    const size_t digits = strspn(end, "0123456789");
+    end += word > 0 ? word : digits + strspn(end + digits, "ul");
+    return word + digits > 0 && (*end == ',' || *end == '>' || *end == ' ') ? end : at;
 }
 
-/* Behind an identifier with its length in front, or `at` if there is none. `end` is that of the whole name. */
-static const char *skip_identifier(const char *at, const char *end)
-{
-    size_t length = 0;
-    const char *const name = skip_digits(at);
-    for (const char *digit = at; digit < name && length <= UINT32_MAX; digit++) {
-        length = length * 10 + (size_t)(*digit - '0');
-    }
-    return name > at && length <= (size_t)(end - name) ? name + length : at;
-}
-
-/* Behind the type that a literal is of: a letter, an enumeration, a nested name. `at` if it is another. */
-static const char *skip_type(const char *at, const char *end)
-{
-    if (*at >= '0' && *at <= '9') {
-        return skip_identifier(at, end);
-    }
-    if (*at != 'N') {
-        return *at >= 'a' && *at <= 'z' ? at + 1 : at;
-    }
-    const char *part = at + 1;
-    while (*part != 'E' && *part != '\0') {
-        const char *next = skip_identifier(part, end);
-        if (*part == 'S') { /* what came before */
-            next = part[1] >= 'a' && part[1] <= 'z' ? part + 2 : part + 1 + strcspn(part + 1, "_");
-            next += next > part + 1 && *next == '_' ? 1 : 0;
-        }
-        if (next == part) {
-            return at; /* a template in a template's argument: such a literal stays */
-        }
-        part = next;
-    }
-    return *part == 'E' ? part + 1 : at;
-}
-
-/* A mangled name without the values of literals among template arguments: what instances that differ in flags and
+/* A demangled name without the values of literals among template arguments: what instances that differ in flags and
  * numbers only have in common. The caller frees it. */
 char *lint_family(const char *name)
 {
-    name = pdl_unit_skip(name);
-    char *const family = copy_text(name);
-    const char *const end = name + strlen(name);
+    char *const family = demangle(name);
     char *to = family;
-    const char *at = name;
-    if (strncmp(name, "_Z", 2) != 0) {
-        return family;
-    }
+    const char *at = family;
     while (*at != '\0') {
-        const char *next = skip_identifier(at, end);
-        if (*at == 'L') {
-            const char *const type = skip_type(at + 1, end);
-            const char *const number = type + (*type == 'n');
-            const char *const behind = skip_digits(number);
-            if (type > at + 1 && behind > number && *behind == 'E') {
-                *to++ = 'L';
-                at = behind;
-                continue;
-            }
-        }
-        next = next > at ? next : at + 1;
-        memcpy(to, at, (size_t)(next - at));
-        to += next - at;
-        at = next;
+        const bool begins = *at == '<' || (*at == ' ' && at > family && at[-1] == ',');
+        *to++ = *at++;
+        at = begins ? skip_literal(at) : at;
     }
     *to = '\0';
     return family;

@@ -25,15 +25,12 @@ static void usage(void)
                 "\n"
                 "Assumptions:\n"
                 "  --launches FILE       how kernels were launched: a recording of pdltool watch,\n"
-                "                        a log of libpdl (PDL_LOG) or a list of launches\n"
+                "                        or a log of libpdl (PDL_LOG)\n"
                 "  --overlapped PATTERN  kernels with this mangled name are launched with\n"
                 "                        overlap; PATTERN as in fnmatch(3)\n"
                 "  --constant-param P    no kernel in flight writes what this parameter points\n"
                 "                        to; P is [KERNEL:]NAME or [KERNEL:]NUMBER, from 1, and\n"
                 "                        of a struct P.MEMBER, P+BYTE or P+BYTE:SIZE\n"
-                "  --suppressions FILE   accepted findings, one per line:\n"
-                "                        RULE [KEY=PATTERN]... : REASON\n"
-                "  --third-party PATTERN ignore findings in these source files\n"
                 "  --project FILE        use this project file, not the nearest .pdl-lint\n"
                 "  --no-project          use no project file\n"
                 "\n"
@@ -44,10 +41,8 @@ static void usage(void)
                 "  --nvcc PATH           the compiler, nvcc or clang (default: nvcc on PATH)\n"
                 "  --no-database-compiler\n"
                 "                        run no compiler that BUILD names, only that of --nvcc\n"
-                "  --arch ARCH           compile for this architecture, such as sm_90a, or for\n"
-                "                        all that the build names\n"
+                "  --arch ARCH[,ARCH...] compile for these architectures, such as sm_90a\n"
                 "  -j, --jobs N          run N compilers in parallel (default: one per core)\n"
-                "  --no-cache            compile unchanged sources, too\n"
                 "  --max-unpacked SIZE   limit of unpacked code per input, such as 64M or 1G\n"
                 "                        (default: the larger of 64M and 16 times the input)\n"
                 "  --no-source           do not open source files for names and excerpts\n"
@@ -55,12 +50,8 @@ static void usage(void)
                 "Output:\n"
                 "  --level LEVEL         lowest level shown, one of note, warning, error\n"
                 "                        (default: warning)\n"
-                "  --format FORM         one of text, summary, json, sarif, github (default:\n"
-                "                        text)\n"
-                "  --summary             one line per kernel: --format summary\n"
-                "  --json                --format json\n"
-                "  --sarif               --format sarif\n"
-                "  --full-names          do not shorten template arguments\n"
+                "  --json                JSON instead of text\n"
+                "  --sarif               SARIF 2.1.0 instead of text\n"
                 "\n"
                 "Exit status:\n"
                 "  --fail-on LEVEL       lowest level that makes it 1, one of note, warning,\n"
@@ -68,7 +59,6 @@ static void usage(void)
                 "  --require-checked     also 1 if a kernel could not be checked\n"
                 "  --baseline FILE       count only findings that are not in FILE\n"
                 "  --write-baseline FILE write the findings to FILE\n"
-                "  --changed DIFF        count only findings on lines that a unified diff adds\n"
                 "\n"
                 "  0 without findings, 1 with findings, 2 if an input could not be read or not\n"
                 "  one kernel was checked.\n"
@@ -91,32 +81,19 @@ static int read_level(const char *option, const char *text, bool or_never)
     return parse_choice(option, text, names) + 1;
 }
 
-static bool read_form(struct lint_options *options, const char *form)
+static bool take_form(struct lint_options *options, const char *form,
+                      bool (*print)(const struct lint_report *report))
 {
-    static const struct {
-        const char *name;
-        bool (*print)(const struct lint_report *report);
-    } forms[] = {
-        {"text", lint_print_text}, {"summary", lint_print_summary}, {"github", lint_print_github},
-        {"json", lint_print_json}, {"sarif", lint_print_sarif},
-    };
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (strcmp(forms[i].name, form) != 0) {
-            continue;
-        }
-        if (forms[i].print == NULL) {
-            return lacks_json(form);
-        }
-        if (options->form != NULL && strcmp(options->form, form) != 0) {
-            print_error("--%s and --%s exclude each other", options->form, form);
-            return false;
-        }
-        options->form = forms[i].name;
-        options->print = forms[i].print;
-        return true;
+    if (print == NULL) {
+        return lacks_json(form);
     }
-    print_error("--format takes text, summary, json, sarif or github, not '%s'", form);
-    return false;
+    if (options->form != NULL && strcmp(options->form, form) != 0) {
+        print_error("--%s and --%s exclude each other", options->form, form);
+        return false;
+    }
+    options->form = form;
+    options->print = print;
+    return true;
 }
 
 static bool read_option(struct lint_options *options, int option)
@@ -128,14 +105,8 @@ static bool read_option(struct lint_options *options, int option)
     case 'o':
         APPEND(&options->overlapped, optarg);
         return true;
-    case 's':
-        APPEND(&options->suppressions, optarg);
-        return true;
     case 'L':
         APPEND(&options->launches, optarg);
-        return true;
-    case 't':
-        APPEND(&options->third_party, optarg);
         return true;
     case 'P':
         options->project = optarg;
@@ -148,9 +119,6 @@ static bool read_option(struct lint_options *options, int option)
         return true;
     case 'w':
         options->write_baseline = optarg;
-        return true;
-    case 'd':
-        options->changed = optarg;
         return true;
     case 'q':
         options->require_checked = true;
@@ -169,14 +137,6 @@ static bool read_option(struct lint_options *options, int option)
         return true;
     case 'j':
         return parse_count("jobs", optarg, 1, 1024, &options->jobs);
-    case 'K':
-        options->no_cache = true;
-        return true;
-    case 'U':
-        options->full_names = true;
-        return true;
-    case 'F':
-        return read_form(options, optarg);
     case 'f':
         options->fail_on_given = true;
         options->fail_on = read_level("fail-on", optarg, true);
@@ -193,12 +153,10 @@ static bool read_option(struct lint_options *options, int option)
             return false;
         }
         return true;
-    case 'm':
-        return read_form(options, "summary");
     case 'S':
-        return read_form(options, "json");
+        return take_form(options, "json", lint_print_json);
     case 'r':
-        return read_form(options, "sarif");
+        return take_form(options, "sarif", lint_print_sarif);
     case 'n':
         options->no_source = true;
         return true;
@@ -216,13 +174,10 @@ bool lint_read_options(struct lint_options *options, int argc, char **argv)
     static const struct option table[] = {{"constant-param", required_argument, NULL, 'c'},
                                           {"overlapped", required_argument, NULL, 'o'},
                                           {"launches", required_argument, NULL, 'L'},
-                                          {"suppressions", required_argument, NULL, 's'},
-                                          {"third-party", required_argument, NULL, 't'},
                                           {"project", required_argument, NULL, 'P'},
                                           {"no-project", no_argument, NULL, 'N'},
                                           {"baseline", required_argument, NULL, 'b'},
                                           {"write-baseline", required_argument, NULL, 'w'},
-                                          {"changed", required_argument, NULL, 'd'},
                                           {"fail-on", required_argument, NULL, 'f'},
                                           {"require-checked", no_argument, NULL, 'q'},
                                           {"compile-commands", required_argument, NULL, 'p'},
@@ -230,15 +185,11 @@ bool lint_read_options(struct lint_options *options, int argc, char **argv)
                                           {"no-database-compiler", no_argument, NULL, 'D'},
                                           {"arch", required_argument, NULL, 'a'},
                                           {"jobs", required_argument, NULL, 'j'},
-                                          {"no-cache", no_argument, NULL, 'K'},
                                           {"max-unpacked", required_argument, NULL, 'u'},
                                           {"no-source", no_argument, NULL, 'n'},
                                           {"level", required_argument, NULL, 'l'},
-                                          {"format", required_argument, NULL, 'F'},
-                                          {"summary", no_argument, NULL, 'm'},
                                           {"json", no_argument, NULL, 'S'},
                                           {"sarif", no_argument, NULL, 'r'},
-                                          {"full-names", no_argument, NULL, 'U'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     int option;
@@ -272,9 +223,7 @@ void lint_free_options(struct lint_options *options)
 {
     free(options->constant_params.items);
     free(options->overlapped.items);
-    free(options->suppressions.items);
     free(options->launches.items);
-    free(options->third_party.items);
     free(options->files.items);
     free(options->compiler_options.items);
 }

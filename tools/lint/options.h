@@ -14,12 +14,12 @@ struct lint_strings {
 
 struct lint_options {
     /* what is right */
-    struct lint_strings constant_params, overlapped, suppressions, launches, third_party;
+    struct lint_strings constant_params, overlapped, launches;
     const char *project; /* its file; NULL: looked for upwards from each input */
     bool no_project;
     /* what counts */
-    const char *baseline, *write_baseline, *changed; /* files, or NULL */
-    int fail_on;                                     /* pdl_lint_level, or LINT_FAIL_NEVER */
+    const char *baseline, *write_baseline; /* files, or NULL */
+    int fail_on;                           /* pdl_lint_level, or LINT_FAIL_NEVER */
     bool fail_on_given;
     bool require_checked;
     /* what is read */
@@ -30,13 +30,12 @@ struct lint_options {
     const char *architecture;             /* --arch, or NULL */
     struct lint_strings compiler_options; /* behind `--` */
     int jobs;                             /* 0: as many as there are cores */
-    bool no_cache, no_source;
+    bool no_source;
     /* what is shown */
     pdl_lint_level level;
     bool (*print)(const struct lint_report *report);
-    const char *form; /* the option that chose it */
-    bool full_names;
-    bool done; /* help was asked for */
+    const char *form; /* the option that chose it; NULL: none did */
+    bool done;        /* help was asked for */
     pdl_inspect_options inspect;
 };
 

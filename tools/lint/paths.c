@@ -106,10 +106,10 @@ bool path_is_below(const char *path, const char *folder)
     return found;
 }
 
-char *path_shown(const char *path, const char *root)
+char *path_shown(const char *path)
 {
-    char *const named = root != NULL ? copy_text(root) : working_directory();
-    char *const real = root == NULL ? getcwd(NULL, 0) : NULL;
+    char *const named = working_directory();
+    char *const real = getcwd(NULL, 0);
     const char *found = below(path, named);
     found = found == NULL && real != NULL ? below(path, real) : found;
     char *const made = copy_text(found != NULL ? found : path);
@@ -122,7 +122,7 @@ char *path_shown(const char *path, const char *root)
 static char *shown_source(const char *name, const char *directory)
 {
     char *const path = path_absolute(directory, name);
-    char *made = path_shown(path, NULL);
+    char *made = path_shown(path);
     if (strcmp(made, name) == 0 || access(made, F_OK) != 0) {
         free(made);
         made = NULL;

@@ -20,8 +20,8 @@ char *path_folder_of_input(const char *name);
  * it. Symbolic links stay as they are. */
 char *path_absolute(const char *directory, const char *path);
 
-/* An absolute path as it is shown: relative where it is below the root (NULL: the working directory). */
-char *path_shown(const char *path, const char *root);
+/* An absolute path as it is shown: relative where it is below the working directory. */
+char *path_shown(const char *path);
 
 /* PTX in which the names of source files are as they are shown, `directory` being the compiler's working directory.
  * Takes the text over. */

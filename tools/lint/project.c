@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Project files: what holds for all kernels of a tree, a statement per line. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "common/file.h"
 #include "common/print.h"
 #include "lint/options.h"
 #include "lint/statements.h"
 
-/* No list is longer. */
-#define LONGEST_LIST ((off_t)16 << 20)
+/* No project file is longer. */
+#define LONGEST_FILE ((size_t)16 << 20)
 
 /* ---- statements -------------------------------------------------------------------------------*/
 
@@ -26,6 +24,19 @@ void lint_state(struct lint_statement_list *list, const char *pattern, const cha
                                                       .text = copy_text(text),
                                                       .reason = ""}};
     APPEND(list, statement);
+}
+
+void lint_state_launches(struct lint_statements *statements, const char *path, const char *origin,
+                         char *text)
+{
+    const bool whole = path[0] == '/' || statements->folder == NULL;
+    const struct lint_launch_file file = {
+        .path = whole ? copy_text(path) : format_text("%s/%s", statements->folder, path),
+        .told = {.size = (uint32_t)sizeof(file.told),
+                 .origin = copy_text(origin),
+                 .text = text,
+                 .reason = ""}};
+    APPEND(&statements->launches, file);
 }
 
 static void free_told(const pdl_lint_suppression *told)
@@ -45,10 +56,9 @@ static void free_list(const struct lint_statement_list *list)
 
 void lint_statements_free(struct lint_statements *statements)
 {
-    free_list(&statements->constant_params);
-    free_list(&statements->overlapped);
-    free_list(&statements->plain);
-    free_list(&statements->third_party);
+    for (int list = 0; list < LINT_LISTS; list++) {
+        free_list(&statements->lists[list]);
+    }
     for (size_t i = 0; i < statements->launches.count; i++) {
         free(statements->launches.items[i].path);
         free(statements->launches.items[i].names.items);
@@ -62,38 +72,20 @@ void lint_statements_free(struct lint_statements *statements)
     free(statements->folder);
 }
 
-char *lint_read_list(const char *path, size_t *size)
+char *lint_read_text(const char *path, size_t *size)
 {
-    struct stat status;
-    char *text = NULL;
-    *size = 0;
-    const int file =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait for a pipe's writer */
-    if (file < 0 || fstat(file, &status) != 0) {
+    char *const text = file_read(path, size);
+    if (text == NULL) {
         print_line(stderr, "%s: error: %s", path, strerror(errno));
-    } else if (!S_ISREG(status.st_mode) || status.st_size > LONGEST_LIST) {
-        print_line(stderr, "%s: error: %s", path,
-                   S_ISREG(status.st_mode) ? "longer than 16 MiB" : "not a regular file");
-    } else {
-        text = allocate((size_t)status.st_size + 1, 1);
-        while (*size < (size_t)status.st_size) {
-            const ssize_t got = read(file, text + *size, (size_t)status.st_size - *size);
-            if (got == 0) {
-                break;
-            }
-            if (got < 0 && errno != EINTR) {
-                print_line(stderr, "%s: error: %s", path, strerror(errno));
-                free(text);
-                text = NULL;
-                break;
-            }
-            *size += got > 0 ? (size_t)got : 0;
-        }
-    }
-    if (file >= 0) {
-        (void)close(file);
     }
     return text;
+}
+
+bool lint_tell_mistake(const char *path, const struct lint_mistake *mistake)
+{
+    print_line(stderr, "%s:%u:%u: error: %s", path, (unsigned)mistake->line,
+               (unsigned)mistake->column, mistake->message);
+    return false;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------*/
@@ -105,7 +97,6 @@ struct reading {
     const char *text;
     const char *line; /* where the line begins */
     uint32_t number;
-    bool is_list;
     char *
         suppressions; /* as long as the text: blanks, and what is to be suppressed, each in its place */
     bool *suppresses;
@@ -152,34 +143,22 @@ static bool is_word(const char *at, const char *end, const char *word)
     return (size_t)(end - at) == strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
+/* A statement that goes from `at` to the end of the line: of a list, or `launches FILE`, whose path may have blanks. */
 static void state(const struct reading *reading, struct lint_statement_list *list, const char *at,
                   const char *end)
 {
-    char *const pattern = format_text("%.*s", (int)(end - at), at);
-    char *const origin = format_text("%s:%u", reading->of, (unsigned)reading->number);
     const char *const begin = skip_blanks(reading->line, at);
+    char *const value = format_text("%.*s", (int)(end - at), at);
+    char *const origin = format_text("%s:%u", reading->of, (unsigned)reading->number);
     char *const text = format_text("%.*s", (int)(end - begin), begin);
-    lint_state(list, pattern, origin, text);
-    free(text);
+    if (list != NULL) {
+        lint_state(list, value, origin, text);
+        free(text);
+    } else {
+        lint_state_launches(reading->statements, value, origin, text);
+    }
     free(origin);
-    free(pattern);
-}
-
-/* `launches FILE`: it is read later. The rest of the line is the path, blanks and all. */
-static void state_launches(const struct reading *reading, const char *at, const char *end)
-{
-    struct lint_statements *const statements = reading->statements;
-    char *const path = format_text("%.*s", (int)(end - at), at);
-    const struct lint_launch_file file = {
-        .path = path[0] == '/' || statements->folder == NULL
-                    ? copy_text(path)
-                    : format_text("%s/%s", statements->folder, path),
-        .told = {.size = (uint32_t)sizeof(file.told),
-                 .origin = format_text("%s:%u", reading->of, (unsigned)reading->number),
-                 .text = format_text("launches %s", path),
-                 .reason = ""}};
-    APPEND(&statements->launches, file);
-    free(path);
+    free(value);
 }
 
 static bool read_fail_on(const struct reading *reading, const char *at, const char *end)
@@ -204,36 +183,31 @@ static bool read_fail_on(const struct reading *reading, const char *at, const ch
 static bool read_line(const struct reading *reading, const char *at, const char *end)
 {
     struct lint_statements *const statements = reading->statements;
-    const struct {
-        const char *word;
-        struct lint_statement_list *list;
-        bool in_lists;
-    } lists[] = {{"overlapped", &statements->overlapped, true},
-                 {"overlap", &statements->overlapped, true},
-                 {"plain", &statements->plain, true},
-                 {"constant-param", &statements->constant_params, false},
-                 {"third-party", &statements->third_party, false}};
+    static const char *const lists[LINT_LISTS] = {[LINT_CONSTANT_PARAMS] = "constant-param",
+                                                  [LINT_OVERLAPPED] = "overlapped",
+                                                  [LINT_PLAIN] = "plain",
+                                                  [LINT_THIRD_PARTY] = "third-party"};
     const char *const word = at;
     const char *const behind = word_end(at, end);
     const char *const value = skip_blanks(behind, end);
-    const bool is_suppress = !reading->is_list && is_word(word, behind, "suppress");
-    const bool is_launches = !reading->is_list && is_word(word, behind, "launches");
-    if (!reading->is_list && is_word(word, behind, "require-checked")) {
+    const bool is_suppress = is_word(word, behind, "suppress");
+    const bool is_launches = is_word(word, behind, "launches");
+    if (is_word(word, behind, "require-checked")) {
         statements->require_checked = true;
         return value == end || wrong(reading, value, "require-checked takes no value");
     }
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        if (!is_word(word, behind, lists[i].word) || (reading->is_list && !lists[i].in_lists)) {
+    for (int i = 0; i < LINT_LISTS; i++) {
+        if (!is_word(word, behind, lists[i])) {
             continue;
         }
         const char *const last = word_end(value, end);
         if (value == end) {
-            return wrong(reading, behind, "no pattern behind %s", lists[i].word);
+            return wrong(reading, behind, "no pattern behind %s", lists[i]);
         }
         if (last != end) {
             return wrong(reading, skip_blanks(last, end), "more than one pattern in the line");
         }
-        state(reading, lists[i].list, value, end);
+        state(reading, &statements->lists[i], value, end);
         return true;
     }
     if (is_suppress || is_launches) {
@@ -242,24 +216,21 @@ static bool read_line(const struct reading *reading, const char *at, const char 
                          is_suppress ? "suppress" : "launches");
         }
         if (is_launches) {
-            state_launches(reading, value, end);
+            state(reading, NULL, value, end);
         } else {
             memcpy(reading->suppressions + (value - reading->text), value, (size_t)(end - value));
             *reading->suppresses = true;
         }
         return true;
     }
-    if (!reading->is_list && is_word(word, behind, "fail-on")) {
+    if (is_word(word, behind, "fail-on")) {
         return read_fail_on(reading, value, end);
     }
     const int shown = (int)(behind - word < 60 ? behind - word : 60);
-    return reading->is_list
-               ? wrong(reading, word, "'%.*s' is neither overlapped nor plain", shown, word)
-               : wrong(
-                     reading, word,
-                     "'%.*s' is unknown; known are overlapped, plain, constant-param, third-party, "
-                     "launches, suppress, require-checked and fail-on",
-                     shown, word);
+    return wrong(reading, word,
+                 "'%.*s' is unknown; known are overlapped, plain, constant-param, third-party, "
+                 "launches, suppress, require-checked and fail-on",
+                 shown, word);
 }
 
 /* What no line of text holds: it would be shown on terminals later. */
@@ -301,18 +272,17 @@ static bool read_text(struct reading *reading, const char *end)
 }
 
 bool lint_project_parse(struct lint_statements *statements, const char *text, size_t size,
-                        const char *of, bool is_list, struct lint_mistake *mistake)
+                        const char *of, struct lint_mistake *mistake)
 {
     bool suppresses = false;
     struct reading reading = {.statements = statements,
                               .of = of,
                               .text = text,
                               .line = text,
-                              .is_list = is_list,
                               .suppressions = allocate(size + 1, 1),
                               .suppresses = &suppresses,
                               .mistake = mistake};
-    if (size > LONGEST_LIST) {
+    if (size > LONGEST_FILE) {
         free(reading.suppressions);
         return wrong(&reading, text, "longer than 16 MiB");
     }

@@ -8,7 +8,6 @@
 #include "common/memory.h"
 #include "common/shown.h"
 #include "lint/lint.h"
-#include "lint/sift.h"
 
 static json_t *message(const char *text)
 {

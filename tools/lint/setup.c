@@ -12,20 +12,19 @@
 #include "common/demangle.h"
 #include "common/memory.h"
 #include "common/print.h"
+#include "lint/lint.h"
 #include "lint/paths.h"
-#include "lint/sift.h"
 #include "lint/statements.h"
 
 static const char project_name[] = ".pdl-lint";
 
-/* The command line together with one project file or none. The lists of the options have those of the command line
- * first. */
+/* The command line together with one project file or none. The lists have what the command line says first. */
 struct setup {
     struct lint_statements own; /* of the project file */
     bool named;                 /* by --project: it is meant for this run and no other */
     pdl_inspect_options options;
-    struct lint_strings constant_params, overlapped, plain, third_party, seen_overlapped,
-        seen_plain;
+    struct lint_strings lists[LINT_LISTS]; /* the texts of the last are owned */
+    struct lint_strings seen_overlapped, seen_plain;
     pdl_lint_suppressions *suppressions;
 };
 
@@ -45,27 +44,17 @@ struct lint_setups {
 
 /* ---- one setup --------------------------------------------------------------------------------*/
 
-static void add_patterns(struct lint_strings *to, const struct lint_statement_list *from)
-{
-    for (size_t i = 0; i < from->count; i++) {
-        APPEND(to, copy_text(from->items[i].pattern));
-    }
-}
-
 /* A path begins with what is not known on another machine: a pattern matches what follows any slash. One of a folder
  * matches what is in it. */
-static void add_paths(struct lint_strings *to, const struct lint_statement_list *from)
+static void add_path(struct lint_strings *to, const char *pattern)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        const char *const pattern = from->items[i].pattern;
-        const size_t length = strlen(pattern);
-        const int used = (int)(length > 1 && pattern[length - 1] == '/' ? length - 1 : length);
-        const char *const before = pattern[0] == '/' || pattern[0] == '*' ? "" : "*/";
-        APPEND(to, format_text("%.*s", used, pattern));
-        APPEND(to, format_text("%.*s/*", used, pattern));
-        APPEND(to, format_text("%s%.*s", before, used, pattern));
-        APPEND(to, format_text("%s%.*s/*", before, used, pattern));
-    }
+    const size_t length = strlen(pattern);
+    const int used = (int)(length > 1 && pattern[length - 1] == '/' ? length - 1 : length);
+    const char *const before = pattern[0] == '/' || pattern[0] == '*' ? "" : "*/";
+    APPEND(to, format_text("%.*s", used, pattern));
+    APPEND(to, format_text("%.*s/*", used, pattern));
+    APPEND(to, format_text("%s%.*s", before, used, pattern));
+    APPEND(to, format_text("%s%.*s/*", before, used, pattern));
 }
 
 enum { FORMS_OF_PATH = 4 };
@@ -76,54 +65,58 @@ static void add_launched(struct setup *setup, const struct lint_statements *from
         struct lint_strings *const to = (from->how.items[i] & LAUNCHED_OVERLAPPED) != 0
                                             ? &setup->seen_overlapped
                                             : &setup->seen_plain;
-        APPEND(to, copy_text(from->launched.names[i]));
+        APPEND(to, from->launched.names[i]);
     }
+}
+
+static void add_statements(struct setup *setup, const struct lint_statements *from)
+{
+    for (int list = 0; list < LINT_LISTS; list++) {
+        for (size_t i = 0; i < from->lists[list].count; i++) {
+            const char *const pattern = from->lists[list].items[i].pattern;
+            if (list == LINT_THIRD_PARTY) {
+                add_path(&setup->lists[list], pattern);
+            } else {
+                APPEND(&setup->lists[list], pattern);
+            }
+        }
+    }
+    add_launched(setup, from);
 }
 
 static void fill(struct setup *setup, const struct lint_setups *setups)
 {
-    const struct lint_statements *const both[] = {&setups->base, &setup->own};
-    for (size_t i = 0; i < 2; i++) {
-        add_patterns(&setup->constant_params, &both[i]->constant_params);
-        add_patterns(&setup->overlapped, &both[i]->overlapped);
-        add_patterns(&setup->plain, &both[i]->plain);
-        add_paths(&setup->third_party, &both[i]->third_party);
-        add_launched(setup, both[i]);
-    }
+    const struct lint_strings *const lists = setup->lists;
     pdl_inspect_options *const options = &setup->options;
+    add_statements(setup, &setups->base);
+    add_statements(setup, &setup->own);
     *options = setups->command->inspect;
-    options->constant_params = setup->constant_params.items;
-    options->constant_param_count = setup->constant_params.count;
-    options->overlapped = setup->overlapped.items;
-    options->overlapped_count = setup->overlapped.count;
-    options->plain = setup->plain.items;
-    options->plain_count = setup->plain.count;
-    options->third_party = setup->third_party.items;
-    options->third_party_count = setup->third_party.count;
+    options->constant_params = lists[LINT_CONSTANT_PARAMS].items;
+    options->constant_param_count = lists[LINT_CONSTANT_PARAMS].count;
+    options->overlapped = lists[LINT_OVERLAPPED].items;
+    options->overlapped_count = lists[LINT_OVERLAPPED].count;
+    options->plain = lists[LINT_PLAIN].items;
+    options->plain_count = lists[LINT_PLAIN].count;
+    options->third_party = lists[LINT_THIRD_PARTY].items;
+    options->third_party_count = lists[LINT_THIRD_PARTY].count;
     options->launched_overlapped = setup->seen_overlapped.items;
     options->launched_overlapped_count = setup->seen_overlapped.count;
     options->launched_plain = setup->seen_plain.items;
     options->launched_plain_count = setup->seen_plain.count;
 }
 
-static void free_strings(const struct lint_strings *strings)
-{
-    for (size_t i = 0; i < strings->count; i++) {
-        free((void *)strings->items[i]);
-    }
-    free((void *)strings->items);
-}
-
 static void free_setup(struct setup *setup)
 {
-    lint_statements_free(&setup->own);
+    for (size_t i = 0; i < setup->lists[LINT_THIRD_PARTY].count; i++) {
+        free((void *)setup->lists[LINT_THIRD_PARTY].items[i]);
+    }
+    for (int list = 0; list < LINT_LISTS; list++) {
+        free((void *)setup->lists[list].items);
+    }
+    free((void *)setup->seen_overlapped.items);
+    free((void *)setup->seen_plain.items);
     pdl_lint_suppressions_destroy(setup->suppressions);
-    free_strings(&setup->constant_params);
-    free_strings(&setup->overlapped);
-    free_strings(&setup->plain);
-    free_strings(&setup->third_party);
-    free_strings(&setup->seen_overlapped);
-    free_strings(&setup->seen_plain);
+    lint_statements_free(&setup->own);
     free(setup);
 }
 
@@ -139,16 +132,11 @@ static bool read_launches(struct lint_statements *statements)
 
 /* ---- project files ----------------------------------------------------------------------------*/
 
-static void tell_mistake(const char *path, uint32_t line, uint32_t column, const char *message)
-{
-    print_line(stderr, "%s:%u:%u: error: %s", path, (unsigned)line, (unsigned)column, message);
-}
-
 static bool read_project(struct setup *setup, const char *path)
 {
     struct lint_mistake mistake;
     size_t size = 0;
-    char *const text = lint_read_list(path, &size);
+    char *const text = lint_read_text(path, &size);
     const char *const slash = strrchr(path, '/');
     if (text == NULL) {
         return false;
@@ -156,17 +144,17 @@ static bool read_project(struct setup *setup, const char *path)
     setup->own.path = copy_text(path);
     setup->own.folder =
         slash != NULL ? format_text("%.*s", (int)(slash - path), path) : copy_text(".");
-    const bool right = lint_project_parse(&setup->own, text, size, path, false, &mistake);
+    const bool right = lint_project_parse(&setup->own, text, size, path, &mistake);
     free(text);
     if (!right) {
-        tell_mistake(path, mistake.line, mistake.column, mistake.message);
-        return false;
+        return lint_tell_mistake(path, &mistake);
     }
     if (setup->own.suppressions != NULL &&
         pdl_lint_suppressions_read(setup->own.suppressions, setup->own.suppressions_size, path,
                                    &setup->suppressions) != PDL_SUCCESS) {
         const pdl_inspect_error *const error = pdl_inspect_last_error();
-        tell_mistake(path, error->line, error->column, error->message);
+        print_line(stderr, "%s:%u:%u: error: %s", path, (unsigned)error->line,
+                   (unsigned)error->column, error->message);
         return false;
     }
     return read_launches(&setup->own);
@@ -238,29 +226,23 @@ static void prepare(struct inputs *inputs, const char *name)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-static void state_all(struct lint_statement_list *to, const struct lint_strings *from,
-                      const char *option)
+static void state_all(struct lint_statements *base, enum lint_list list,
+                      const struct lint_strings *from, const char *option)
 {
     for (size_t i = 0; i < from->count; i++) {
         char *const text = format_text("--%s=%s", option, from->items[i]);
-        lint_state(to, from->items[i], "command line", text);
+        lint_state(&base->lists[list], from->items[i], "command line", text);
         free(text);
     }
 }
 
 static void state_command_line(struct lint_statements *base, const struct lint_options *options)
 {
-    state_all(&base->constant_params, &options->constant_params, "constant-param");
-    state_all(&base->overlapped, &options->overlapped, "overlapped");
-    state_all(&base->third_party, &options->third_party, "third-party");
+    state_all(base, LINT_CONSTANT_PARAMS, &options->constant_params, "constant-param");
+    state_all(base, LINT_OVERLAPPED, &options->overlapped, "overlapped");
     for (size_t i = 0; i < options->launches.count; i++) {
-        const char *const path = options->launches.items[i];
-        const struct lint_launch_file file = {.path = copy_text(path),
-                                              .told = {.size = (uint32_t)sizeof(file.told),
-                                                       .origin = copy_text("command line"),
-                                                       .text = format_text("--launches=%s", path),
-                                                       .reason = ""}};
-        APPEND(&base->launches, file);
+        lint_state_launches(base, options->launches.items[i], "command line",
+                            format_text("--launches=%s", options->launches.items[i]));
     }
 }
 
@@ -334,28 +316,24 @@ const char *lint_setups_folder(const struct input *input)
 /* ---- after reading ----------------------------------------------------------------------------*/
 
 /* The pattern of third-party files, a form of which matches a path; NULL if none does. */
-static pdl_lint_suppression *third_party_of(struct lint_setups *setups, struct setup *setup,
-                                            const char *path)
+static pdl_lint_suppression *third_party_of(struct setup *setup, const char *path)
 {
-    const size_t base = setups->base.third_party.count;
-    for (size_t i = 0; i < setup->third_party.count; i++) {
-        if (fnmatch(setup->third_party.items[i], path, 0) == 0) {
-            const size_t index = i / FORMS_OF_PATH;
-            return index < base ? &setups->base.third_party.items[index].told
-                                : &setup->own.third_party.items[index - base].told;
+    for (size_t i = 0; i < setup->lists[LINT_THIRD_PARTY].count; i++) {
+        if (fnmatch(setup->lists[LINT_THIRD_PARTY].items[i], path, 0) == 0) {
+            return &setup->own.lists[LINT_THIRD_PARTY].items[i / FORMS_OF_PATH].told;
         }
     }
     return NULL;
 }
 
-static void apply_to(struct lint_setups *setups, const struct input *input)
+static void apply_to(const struct input *input)
 {
     struct setup *const setup = input->owner;
     const size_t count = pdl_inspection_finding_count(input->inspection);
     const char *last = NULL; /* findings of one file follow each other */
     pdl_lint_suppression *last_found = NULL;
     pdl_lint_suppress(setup->suppressions, input->inspection);
-    for (size_t i = 0; i < count && setup->third_party.count > 0; i++) {
+    for (size_t i = 0; i < count && setup->lists[LINT_THIRD_PARTY].count > 0; i++) {
         const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, i), i};
         const pdl_inspect_place *const place = lint_headline(entry.finding);
         if (place == NULL || entry.finding->suppressed != NULL) {
@@ -363,7 +341,7 @@ static void apply_to(struct lint_setups *setups, const struct input *input)
         }
         if (place->file != last) {
             last = place->file;
-            last_found = third_party_of(setups, setup, last);
+            last_found = third_party_of(setup, last);
         }
         if (last_found != NULL) {
             last_found->used += last_found->used < UINT32_MAX;
@@ -372,11 +350,11 @@ static void apply_to(struct lint_setups *setups, const struct input *input)
     }
 }
 
-void lint_setups_apply(struct lint_setups *setups, const struct inputs *inputs)
+void lint_setups_apply(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         if (inputs->items[i].inspection != NULL) {
-            apply_to(setups, &inputs->items[i]);
+            apply_to(&inputs->items[i]);
         }
     }
 }
@@ -386,14 +364,20 @@ static void use(pdl_lint_suppression *told, uint64_t matches)
     told->used = matches < UINT32_MAX - told->used ? told->used + (uint32_t)matches : UINT32_MAX;
 }
 
-static void count_list(const struct input *input, pdl_inspect_list which,
-                       struct lint_statement_list *base, struct lint_statement_list *own)
+/* How often an input matches the statements, those of the command line first. */
+static void count_lists(const struct input *input, struct lint_statements *const both[2])
 {
-    for (size_t i = 0; i < base->count; i++) {
-        use(&base->items[i].told, pdl_inspection_matches(input->inspection, which, i));
-    }
-    for (size_t i = 0; i < own->count; i++) {
-        use(&own->items[i].told, pdl_inspection_matches(input->inspection, which, base->count + i));
+    static const pdl_inspect_list lists[] = {[LINT_CONSTANT_PARAMS] = PDL_INSPECT_CONSTANT_PARAMS,
+                                             [LINT_OVERLAPPED] = PDL_INSPECT_OVERLAPPED,
+                                             [LINT_PLAIN] = PDL_INSPECT_PLAIN};
+    for (size_t list = 0; list < sizeof(lists) / sizeof(lists[0]); list++) {
+        size_t index = 0;
+        for (size_t b = 0; b < 2; b++) {
+            for (size_t i = 0; i < both[b]->lists[list].count; i++) {
+                use(&both[b]->lists[list].items[i].told,
+                    pdl_inspection_matches(input->inspection, lists[list], index++));
+            }
+        }
     }
 }
 
@@ -422,17 +406,6 @@ static size_t use_launches(struct lint_statements *statements, const bool *found
         for (size_t i = 0; i < file->names.count; i++) {
             use(&file->told, found[file->names.items[i]]);
         }
-        for (size_t i = 0; i < statements->overlapped.count + statements->plain.count; i++) {
-            const struct lint_statement *const statement =
-                i < statements->overlapped.count
-                    ? &statements->overlapped.items[i]
-                    : &statements->plain.items[i - statements->overlapped.count];
-            const size_t length = strlen(file->path);
-            if (strncmp(statement->told.origin, file->path, length) == 0 &&
-                statement->told.origin[length] == ':') {
-                use(&file->told, 1); /* its lines speak for themselves */
-            }
-        }
     }
     for (uint32_t i = 0; i < statements->launched.count; i++) {
         if (!found[i]) {
@@ -458,6 +431,7 @@ size_t lint_setups_count(struct lint_setups *setups, const struct inputs *inputs
     bool *const base_found = allocate(setups->base.launched.count + 1, sizeof(*base_found));
     for (size_t s = 0; s < setups->count; s++) {
         struct setup *const setup = setups->items[s];
+        struct lint_statements *const both[] = {&setups->base, &setup->own};
         bool *const found = allocate(setup->own.launched.count + 1, sizeof(*found));
         bool any = false;
         for (size_t i = 0; i < inputs->count; i++) {
@@ -467,11 +441,7 @@ size_t lint_setups_count(struct lint_setups *setups, const struct inputs *inputs
                 continue;
             }
             any = true;
-            count_list(input, PDL_INSPECT_CONSTANT_PARAMS, &setups->base.constant_params,
-                       &setup->own.constant_params);
-            count_list(input, PDL_INSPECT_OVERLAPPED, &setups->base.overlapped,
-                       &setup->own.overlapped);
-            count_list(input, PDL_INSPECT_PLAIN, &setups->base.plain, &setup->own.plain);
+            count_lists(input, both);
             find_launched(input, &setups->base, at, base_found);
             find_launched(input, &setup->own, at, found);
         }
@@ -497,12 +467,9 @@ static void tell(struct lint_report *report, const pdl_lint_suppression *told, c
 static void tell_statements(struct lint_report *report, const struct lint_statements *statements,
                             const char *what, pdl_lint_level level)
 {
-    const struct lint_statement_list *const lists[] = {&statements->constant_params,
-                                                       &statements->overlapped, &statements->plain,
-                                                       &statements->third_party};
-    for (size_t l = 0; l < sizeof(lists) / sizeof(lists[0]); l++) {
-        for (size_t i = 0; i < lists[l]->count; i++) {
-            tell(report, &lists[l]->items[i].told, what, level);
+    for (int list = 0; list < LINT_LISTS; list++) {
+        for (size_t i = 0; i < statements->lists[list].count; i++) {
+            tell(report, &statements->lists[list].items[i].told, what, level);
         }
     }
     for (size_t i = 0; i < statements->launches.count; i++) {

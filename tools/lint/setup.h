@@ -22,7 +22,7 @@ bool lint_setups_failed(const struct lint_setups *setups);
 const char *lint_setups_folder(const struct input *input);
 
 /* Suppresses, in all inputs that were read, what project files say and what is in third-party files. */
-void lint_setups_apply(struct lint_setups *setups, const struct inputs *inputs);
+void lint_setups_apply(const struct inputs *inputs);
 
 /* Counts what the statements were of use for; says which kernels were launched that no input has, and returns how many
  * of them with overlap. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lint/source_text.h"
+#include "lint/lint.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/input.h"
 #include "common/memory.h"
 #include "lint/paths.h"
 #include "lint/setup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lint/sources.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,6 @@
 
 #include "common/memory.h"
 #include "common/print.h"
-#include "core/hash.h"
-#include "lint/database.h"
 #include "lint/paths.h"
 
 /* ---- lists ------------------------------------------------------------------------------------*/
@@ -27,32 +24,24 @@ void compilations_free(struct compilations *compilations)
     *compilations = (struct compilations){0};
 }
 
+static void free_unit(struct unit *unit)
+{
+    command_free(&unit->command);
+    free(unit->directory);
+    free(unit->file);
+    free(unit->name);
+}
+
 void units_free(struct units *units)
 {
     for (size_t i = 0; i < units->count; i++) {
-        command_free(&units->items[i].command);
-        free(units->items[i].directory);
-        free(units->items[i].file);
-        free(units->items[i].name);
+        free_unit(&units->items[i]);
     }
     free(units->items);
     *units = (struct units){0};
 }
 
 /* ---- arguments --------------------------------------------------------------------------------*/
-
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t length = strlen(text);
-    const size_t tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
-static bool is_cxx(const char *name)
-{
-    return ends_in(name, ".cpp") || ends_in(name, ".cc") || ends_in(name, ".cxx") ||
-           ends_in(name, ".c") || ends_in(name, ".C");
-}
 
 static bool is_directory(const char *path)
 {
@@ -75,20 +64,18 @@ static bool options_say_cuda(const struct lint_options *options)
 
 bool lint_is_source(const struct lint_options *options, const char *argument)
 {
-    if (ends_in(argument, ".cu") || ends_in(argument, ".cuh")) {
+    if (command_ends_in(argument, ".cu .cuh")) {
         return true;
     }
-    if (options->compile_commands != NULL) {
-        return is_cxx(argument) || is_directory(argument) ||
-               (strpbrk(argument, "*?[") != NULL && access(argument, F_OK) != 0);
-    }
-    return is_cxx(argument) && options_say_cuda(options);
+    const bool is_cxx = command_ends_in(argument, ".cpp .cc .cxx .c .C");
+    return options->compile_commands != NULL ? is_cxx || is_directory(argument)
+                                             : is_cxx && options_say_cuda(options);
 }
 
 /* ---- architectures ----------------------------------------------------------------------------*/
 
 /* Those that --arch names; false with a line where it names none. */
-static bool read_architectures(const char *text, struct command *into)
+static bool read_architectures(const char *text, struct architectures *into)
 {
     do {
         const size_t length = strcspn(text, ",");
@@ -97,7 +84,7 @@ static bool read_architectures(const char *text, struct command *into)
         const bool known = architecture_parse(name, &found) && found.number >= ARCHITECTURE_LEAST;
         if (!known) {
             print_error("--arch takes an architecture of sm_90 or newer, such as 90a or sm_100a, "
-                        "or all, not '%s'",
+                        "not '%s'",
                         name);
         }
         free(name);
@@ -115,8 +102,7 @@ static bool read_architectures(const char *text, struct command *into)
 /* What is known of all units, and what was seen while they were made. */
 struct making {
     const struct lint_options *options;
-    const struct command *wanted; /* its architectures are those of --arch */
-    bool all;                     /* --arch=all */
+    const struct architectures *wanted; /* those of --arch */
     struct units *units;
     size_t older; /* whose commands name older architectures only */
     bool failed;  /* something was not compiled that has to be */
@@ -135,7 +121,7 @@ static void add_unit(const struct making *making, const struct command *command,
     }
     if (compilation->directory != NULL) {
         char *const path = path_absolute(compilation->directory, compilation->file);
-        unit.name = path_shown(path, NULL);
+        unit.name = path_shown(path);
         free(path);
     } else {
         unit.name = copy_text(compilation->file);
@@ -156,35 +142,40 @@ static void add_variable(struct argv *arguments, const char *name)
 static void make_units(struct making *making, const struct compilation *compilation,
                        enum compiler_kind kind)
 {
+    const struct lint_options *const options = making->options;
+    const bool database = options->compile_commands != NULL;
     struct argv arguments = {0};
     struct command command;
+    struct foreign_words foreign;
     argv_add(&arguments, compilation->arguments.items[0]);
     if (kind == COMPILER_NVCC) { /* nvcc itself would add them to what is asked of it here */
         add_variable(&arguments, "NVCC_PREPEND_FLAGS");
     }
+    foreign.before = arguments.count;
     for (size_t i = 1; i < compilation->arguments.count; i++) {
         argv_add(&arguments, compilation->arguments.items[i]);
     }
-    for (size_t i = 0;
-         making->options->compile_commands != NULL && i < making->options->compiler_options.count;
-         i++) {
-        argv_add(&arguments, making->options->compiler_options.items[i]);
+    foreign.behind = arguments.count;
+    for (size_t i = 0; database && i < options->compiler_options.count; i++) {
+        argv_add(&arguments, options->compiler_options.items[i]);
     }
     if (kind == COMPILER_NVCC) {
         add_variable(&arguments, "NVCC_APPEND_FLAGS");
     }
-    command_read(&command, kind, &arguments, compilation->directory, compilation->file);
-    if (making->wanted->count > 0) {
+    foreign.behind = arguments.count - foreign.behind;
+    command_read(&command, kind, &arguments, compilation->directory, compilation->file,
+                 database && options->no_database_compiler ? &foreign : NULL);
+    if (command.unread) {
+        print_line(stderr, "%s: error: a response file of its command cannot be read",
+                   compilation->file);
+        making->failed = true;
+    } else if (making->wanted->count > 0) {
         for (size_t i = 0; i < making->wanted->count; i++) {
             add_unit(making, &command, compilation, making->wanted->items[i]);
         }
-    } else if (command.count == 0) {
-        making->older += command.older;
-        add_unit(making, &command, compilation, command_default(kind));
     } else {
-        for (size_t i = 0; i < (making->all ? command.count : 1); i++) {
-            add_unit(making, &command, compilation, command.items[i]);
-        }
+        making->older += command.older && !command.named;
+        add_unit(making, &command, compilation, command.newest);
     }
     command_free(&command);
 }
@@ -238,129 +229,76 @@ static void find_named(struct making *making, const struct lint_strings *files)
 
 /* ---- files of a database ----------------------------------------------------------------------*/
 
-/* What the command line names: a path, a folder, or a pattern. */
+/* What the command line names: a source or a folder. */
 struct selection {
-    const char *text;
-    char *path;
-    char *real; /* NULL: it is not there */
-    bool directory;
+    char *path; /* without symbolic links, if it is there */
     bool used;
 };
 
-static bool is_selected_by(const struct selection *selection, const char *path, const char *shown,
-                           const char *real)
+/* A path without symbolic links; as it is where there is no such file. */
+static char *path_real(const char *directory, const char *path)
 {
-    const size_t length = strlen(selection->path);
-    if (selection->directory) {
-        return (strncmp(path, selection->path, length) == 0 && path[length] == '/') ||
-               (real != NULL && selection->real != NULL &&
-                strncmp(real, selection->real, strlen(selection->real)) == 0 &&
-                real[strlen(selection->real)] == '/');
+    char *const whole = path_absolute(directory, path);
+    char *const real = realpath(whole, NULL);
+    if (real == NULL) {
+        return whole;
     }
-    return strcmp(path, selection->path) == 0 ||
-           (real != NULL && selection->real != NULL && strcmp(real, selection->real) == 0) ||
-           fnmatch(selection->text, shown, 0) == 0 || fnmatch(selection->text, path, 0) == 0;
+    free(whole);
+    return real;
 }
 
 static bool is_selected(struct selection *selections, size_t count,
                         const struct compilation *compilation)
 {
-    char *const path = path_absolute(compilation->directory, compilation->file);
-    char *const shown = path_shown(path, NULL);
-    char *const real = realpath(path, NULL);
+    char *const named = path_absolute(compilation->directory, compilation->file);
+    char *const real = path_real(NULL, named);
     bool found = count == 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_selected_by(&selections[i], path, shown, real)) {
+        const char *const path = selections[i].path;
+        const size_t length = strlen(path);
+        if (strcmp(real, path) == 0 || (strncmp(real, path, length) == 0 && real[length] == '/') ||
+            (strncmp(named, path, length) == 0 && named[length] == '/')) {
             selections[i].used = true;
             found = true;
         }
     }
     free(real);
-    free(shown);
-    free(path);
+    free(named);
     return found;
 }
 
-/* Whether two entries say the same: a source that is part of two targets may be compiled as often, to the same code. */
-static bool is_same_unit(const struct unit *a, const struct unit *b)
+/* What tells units apart, as one text, which the caller frees. */
+static char *unit_text(const struct unit *unit)
 {
-    bool same = strcmp(a->directory, b->directory) == 0 && strcmp(a->file, b->file) == 0 &&
-                a->architecture.number == b->architecture.number &&
-                a->architecture.suffix == b->architecture.suffix &&
-                a->command.arguments.count == b->command.arguments.count;
-    for (size_t i = 0; same && i < a->command.arguments.count; i++) {
-        same = strcmp(a->command.arguments.items[i], b->command.arguments.items[i]) == 0;
-    }
-    return same;
-}
-
-static uint64_t hash_unit(const struct unit *unit)
-{
-    uint64_t hash = pdl_hash(PDL_HASH_START, unit->file, strlen(unit->file));
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const to = memory_open(&text, &size);
+    (void)fprintf(to, "%s\n%s\n%d%c", unit->directory, unit->file, unit->architecture.number,
+                  unit->architecture.suffix != '\0' ? unit->architecture.suffix : ' ');
     for (size_t i = 0; i < unit->command.arguments.count; i++) {
-        const char *const word = unit->command.arguments.items[i];
-        hash = pdl_hash(hash, word, strlen(word) + 1);
+        (void)fprintf(to, "\n%s", unit->command.arguments.items[i]);
     }
-    return hash;
+    memory_close(to);
+    return text;
 }
 
-struct numbered {
-    uint64_t hash;
-    size_t index;
-};
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct numbered *const x = a;
-    const struct numbered *const y = b;
-    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
-                              : (x->index > y->index) - (x->index < y->index);
-}
-
+/* Of entries that say the same one stays: a source that is part of two targets may be compiled as often, to the same
+ * code. */
 static void drop_twins(struct units *units)
 {
-    struct numbered *const numbers = allocate(units->count, sizeof(*numbers));
-    bool *const dropped = allocate(units->count, sizeof(*dropped));
+    struct pdl_names seen = {0};
+    size_t kept = 0;
     for (size_t i = 0; i < units->count; i++) {
-        numbers[i] = (struct numbered){hash_unit(&units->items[i]), i};
-    }
-    qsort(numbers, units->count, sizeof(*numbers), by_hash);
-    for (size_t i = 1; i < units->count; i++) {
-        dropped[numbers[i].index] =
-            numbers[i].hash == numbers[i - 1].hash &&
-            is_same_unit(&units->items[numbers[i].index], &units->items[numbers[i - 1].index]);
-    }
-    struct units kept = {0};
-    struct units rest = {0};
-    for (size_t i = 0; i < units->count; i++) {
-        APPEND(dropped[i] ? &rest : &kept, units->items[i]);
-    }
-    units_free(&rest);
-    free(units->items);
-    *units = kept;
-    free(dropped);
-    free(numbers);
-}
-
-/* nvcc's host compiler is one that an entry names, too. */
-static void drop_host_compiler(struct argv *arguments)
-{
-    for (size_t i = 1; i < arguments->count;) {
-        const char *const word = arguments->items[i];
-        const char *const name = word + strspn(word, "-");
-        const size_t length = strcspn(name, "=");
-        const bool host = name != word &&
-                          (strncmp(name, "ccbin", length) == 0 ||
-                           strncmp(name, "compiler-bindir", length) == 0) &&
-                          (length == strlen("ccbin") || length == strlen("compiler-bindir"));
-        if (host && name[length] == '\0' && i + 1 < arguments->count) {
-            argv_remove(arguments, i + 1);
+        char *const text = unit_text(&units->items[i]);
+        if (name_index(&seen, text) < kept) {
+            free_unit(&units->items[i]);
+        } else {
+            units->items[kept++] = units->items[i];
         }
-        if (host) {
-            argv_remove(arguments, i);
-        }
-        i += !host;
+        free(text);
     }
+    units->count = kept;
+    pdl_names_free(&seen);
 }
 
 /* The compiler of an entry: --nvcc stands for any nvcc, so that a database from another machine can be used. */
@@ -382,9 +320,6 @@ static enum compiler_kind take_compiler(const struct lint_options *options, stru
     arguments->items[0] = strchr(compiler, '/') != NULL
                               ? path_absolute(NULL, compiler) /* not from its directory */
                               : copy_text(compiler);
-    if (alone) {
-        drop_host_compiler(arguments);
-    }
     return wanted;
 }
 
@@ -438,10 +373,7 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
     bool found = database_read(path, &compilations);
     if (found) {
         for (size_t i = 0; i < files->count; i++) {
-            selections[i] = (struct selection){.text = files->items[i],
-                                               .path = path_absolute(NULL, files->items[i]),
-                                               .real = realpath(files->items[i], NULL),
-                                               .directory = is_directory(files->items[i])};
+            selections[i].path = path_real(NULL, files->items[i]);
         }
         find_entries(making, &compilations, selections, files->count);
         found = !making->failed;
@@ -451,7 +383,6 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
                 found = false;
             }
             free(selections[i].path);
-            free(selections[i].real);
         }
         if (files->count == 0 && making->units->count == 0) {
             print_line(stderr, "%s: error: no CUDA source is compiled by it", path);
@@ -467,12 +398,10 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
 bool units_find(const struct lint_options *options, const struct lint_strings *files,
                 struct units *units)
 {
-    struct command wanted = {0};
+    struct architectures wanted = {0};
     struct making making = {.options = options, .wanted = &wanted, .units = units};
-    making.all = options->architecture != NULL && strcmp(options->architecture, "all") == 0;
-    if (options->architecture != NULL && !making.all &&
-        !read_architectures(options->architecture, &wanted)) {
-        command_free(&wanted);
+    if (options->architecture != NULL && !read_architectures(options->architecture, &wanted)) {
+        free(wanted.items);
         return false;
     }
     bool found = true;
@@ -482,6 +411,6 @@ bool units_find(const struct lint_options *options, const struct lint_strings *f
         find_named(&making, files);
     }
     tell_older(making.older);
-    command_free(&wanted);
+    free(wanted.items);
     return found;
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lint/argv.h"
+#include "common/input.h"
+#include "common/optional.h"
 #include "lint/command.h"
 #include "lint/options.h"
 
@@ -22,6 +23,15 @@ struct compilations {
     size_t count, capacity;
 };
 void compilations_free(struct compilations *compilations);
+
+/* Adds all entries of compile_commands.json. False with a line on standard error where it cannot be read or is no such
+ * file (database.c). */
+TOOL_OPTIONAL bool database_read(const char *path, struct compilations *compilations);
+
+struct architectures {
+    struct architecture *items;
+    size_t count, capacity;
+};
 
 /* A source for one architecture. */
 struct unit {
@@ -45,5 +55,10 @@ bool lint_is_source(const struct lint_options *options, const char *argument);
 bool units_find(const struct lint_options *options, const struct lint_strings *files,
                 struct units *units);
 void units_free(struct units *units);
+
+/* Reads the files of the command line: of those that are sources, the PTX that they are compiled to, several at a
+ * time. With compile_commands.json and without files, all of its CUDA sources. What cannot be compiled is said on
+ * standard error, with what the compiler says (compile.c). */
+void lint_read_files(const struct lint_options *options, struct inputs *inputs);
 
 #endif /* PDL_TOOLS_LINT_SOURCES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What people say about their kernels: on the command line, in project files, in lists of launches. */
+/* What people say about their kernels: on the command line and in project files. */
 #ifndef PDL_TOOLS_LINT_STATEMENTS_H
 #define PDL_TOOLS_LINT_STATEMENTS_H
 
@@ -22,6 +22,8 @@ struct lint_statement_list {
     size_t count, capacity;
 };
 
+enum lint_list { LINT_CONSTANT_PARAMS, LINT_OVERLAPPED, LINT_PLAIN, LINT_THIRD_PARTY, LINT_LISTS };
+
 /* A file that says how kernels were launched. */
 struct lint_launch_file {
     char *path;
@@ -36,7 +38,7 @@ struct lint_launch_file {
 struct lint_statements {
     char *path;   /* of the project file; NULL: the command line */
     char *folder; /* that paths in it begin at */
-    struct lint_statement_list constant_params, overlapped, plain, third_party;
+    struct lint_statement_list lists[LINT_LISTS];
     struct {
         struct lint_launch_file *items;
         size_t count, capacity;
@@ -64,16 +66,22 @@ struct lint_mistake {
 /* Adds a statement. `origin` is "FILE:LINE" or "command line", `text` what is written there. */
 void lint_state(struct lint_statement_list *list, const char *pattern, const char *origin,
                 const char *text);
+/* Adds a file of launches, which is read later. Takes the text over. */
+void lint_state_launches(struct lint_statements *statements, const char *path, const char *origin,
+                         char *text);
 void lint_statements_free(struct lint_statements *statements);
 
-/* A file of at most 16 MiB and a 0 behind it, which the caller frees; NULL with a line on standard error. */
-char *lint_read_list(const char *path, size_t *size);
+/* A file and a 0 behind it, which the caller frees; NULL with a line on standard error. */
+char *lint_read_text(const char *path, size_t *size);
 
-/* Reads a project file; `of` is of its file. A list of launches may only have `overlapped` and `plain` lines (project.c). */
+/* Says what is wrong on standard error, and returns false. */
+bool lint_tell_mistake(const char *path, const struct lint_mistake *mistake);
+
+/* Reads a project file; `of` is its path (project.c). */
 bool lint_project_parse(struct lint_statements *statements, const char *text, size_t size,
-                        const char *of, bool is_list, struct lint_mistake *mistake);
+                        const char *of, struct lint_mistake *mistake);
 
-/* Adds how kernels were launched, as one of the files of the statements tells: a recording, a log or a list. False with
+/* Adds how kernels were launched, as one of the files of the statements tells: a recording or a log. False with
  * a line on standard error (launches.c). */
 bool lint_launches_read(struct lint_statements *statements, struct lint_launch_file *file);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings as compilers print them, and the table of kernels. */
+/* Findings as compilers print them. */
 #include "lint/lint.h"
 
 #include <stdio.h>
@@ -10,8 +10,6 @@
 #include "common/memory.h"
 #include "common/print.h"
 #include "common/shown.h"
-#include "lint/never.h"
-#include "lint/sift.h"
 
 /* Colours as GCC has them; empty strings where none are wanted. */
 struct colours {
@@ -65,21 +63,16 @@ static void print_machine(const struct colours *colours, const pdl_lint_finding 
     }
 }
 
-static char *name_of(const struct lint_report *report, const char *name)
+static void print_function(const char *name)
 {
-    return report->full_names ? demangle(name) : demangle_brief(name);
-}
-
-static void print_function(const struct lint_report *report, const char *name)
-{
-    char *text = name_of(report, name);
+    char *text = demangle_brief(name);
     (void)putchar('\'');
     print_plain(stdout, text);
     (void)putchar('\'');
     free(text);
 }
 
-char *lint_kernels_text(const struct lint_report *report, const struct lint_item *item)
+char *lint_kernels_text(const struct lint_item *item)
 {
     bool same;
     const size_t kernels = lint_count_kernels(item, &same);
@@ -92,7 +85,7 @@ char *lint_kernels_text(const struct lint_report *report, const struct lint_item
         free(count);
         free(alone);
     } else {
-        char *name = name_of(report, first);
+        char *name = demangle_brief(first);
         char *more = kernels > 1 ? format_count(kernels - 1, "", "") : copy_text("");
         text = format_text("in kernel '%s'%s%s%s", name, kernels > 1 ? " and " : "", more,
                            kernels > 1 ? " more" : "");
@@ -231,8 +224,8 @@ static void print_at(const pdl_inspect_place *place)
     print_place(place->file, place->line, place->column);
 }
 
-static void print_place_in(const struct lint_report *report, const pdl_inspect_place *place,
-                           const char *function, bool inside, uint32_t more)
+static void print_place_in(const pdl_inspect_place *place, const char *function, bool inside,
+                           uint32_t more)
 {
     (void)fputs("  ", stdout);
     if (inside) {
@@ -241,7 +234,7 @@ static void print_place_in(const struct lint_report *report, const pdl_inspect_p
     }
     if (function != NULL) {
         (void)fputs(inside ? ", in " : "in ", stdout);
-        print_function(report, function);
+        print_function(function);
     }
     if (!inside) {
         (void)fputs(function != NULL ? ", inlined from " : "inlined from ", stdout);
@@ -254,7 +247,7 @@ static void print_place_in(const struct lint_report *report, const pdl_inspect_p
 }
 
 /* What is inlined to the headline, and where that is inlined to: of each part both ends, if it is long. */
-static void print_chain(const struct lint_report *report, const pdl_lint_finding *finding)
+static void print_chain(const pdl_lint_finding *finding)
 {
     enum { FEW = 3 }; /* of more only the end is shown */
     const uint32_t place = finding->place < finding->place_count ? finding->place : 0;
@@ -271,22 +264,21 @@ static void print_chain(const struct lint_report *report, const pdl_lint_finding
             (void)fputs("  …\n", stdout);
             continue;
         }
-        print_place_in(report, at, inside ? at->inlined : finding->places[i - 1]->inlined, inside,
+        print_place_in(at, inside ? at->inlined : finding->places[i - 1]->inlined, inside,
                        many ? end - begin - 1 : 0);
     }
 }
 
-/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `findings` of the report are this
- * item. */
+/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `alike` items are not shown for
+ * this one. */
 static void print_item(const struct lint_report *report, const struct colours *colours,
-                       const struct lint_item *item, const struct lint_item *before,
-                       size_t findings)
+                       const struct lint_item *item, const struct lint_item *before, size_t alike)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     const struct lint_place place = lint_place_of(&item->entries[0]);
     const uint64_t instructions = count_instructions(item);
     const char *said = before != NULL ? before->entries[0].finding->advice : NULL;
-    char *kernels = lint_kernels_text(report, item);
+    char *kernels = lint_kernels_text(item);
     char *pointers = lint_pointers_text(item);
     size_t count;
     struct inner *lines = find_inner(item, &count);
@@ -299,17 +291,17 @@ static void print_item(const struct lint_report *report, const struct colours *c
     if (instructions > 1) {
         printf(", by %llu instructions", (unsigned long long)instructions);
     }
-    if (findings > 1) {
-        char *equal = format_count(findings, "", "");
-        printf(" (%s findings)", equal);
-        free(equal);
-    }
     (void)putchar('\n');
+    if (alike > 0) {
+        char *more = format_count(alike, "", "");
+        printf("  and %s more findings, in kernels whose names differ only in numbers\n", more);
+        free(more);
+    }
     if (*pointers != '\0') {
         printf("  %s\n", pointers);
     }
     if (count == 1) {
-        print_chain(report, finding);
+        print_chain(finding);
     } else {
         print_lines(lines, count, "at");
     }
@@ -326,28 +318,19 @@ static void print_item(const struct lint_report *report, const struct colours *c
 
 /* ---- findings that look alike -----------------------------------------------------------------*/
 
-/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, they
- * are shown as one. */
+/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, one is
+ * shown. */
 enum { MANY_ALIKE = 4 };
 
-/* By the item's index: which items look alike; by that number: how many do, and whether they are printed. */
-struct alike {
-    struct pdl_names looks;
-    uint32_t *look_of;
-    size_t *counts;
-    bool *printed;
-};
-
-/* What the report shows of a finding, with the digits of the kernel's name left out. */
+/* What the report shows of a finding, with the digits of the kernel's name left out; the caller frees it. */
 static char *look_of(const struct lint_item *item)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     char *name = demangle_alone(lint_kernel_of(&item->entries[0])->info->name);
     size_t kept = 0;
     for (size_t i = 0; name[i] != '\0'; i++) {
-        if (name[i] < '0' || name[i] > '9') {
-            name[kept++] = name[i];
-        }
+        name[kept] = name[i];
+        kept += name[i] < '0' || name[i] > '9' ? 1 : 0;
     }
     name[kept] = '\0';
     char *look = format_text("%d %d %s\n%s\n%s\n%s\n%s", (int)finding->rule, (int)finding->level,
@@ -358,65 +341,34 @@ static char *look_of(const struct lint_item *item)
     return look;
 }
 
-static struct alike find_alike(const struct lint_report *report)
+/* By the item's index: how many look like it, itself included; 0 if another is shown for it. The caller frees them. */
+static size_t *count_alike(const struct lint_report *report)
 {
-    struct alike alike = {.look_of = allocate(report->item_count, sizeof(*alike.look_of)),
-                          .counts = allocate(report->item_count, sizeof(*alike.counts)),
-                          .printed = allocate(report->item_count, sizeof(*alike.printed))};
+    struct pdl_names looks = {0};
+    size_t *const begins = allocate(report->item_count, sizeof(*begins)); /* by look: its first */
+    size_t *const firsts = allocate(report->item_count, sizeof(*firsts));
+    size_t *const counts = allocate(report->item_count, sizeof(*counts));
     for (size_t i = 0; i < report->item_count; i++) {
         const struct lint_entry *entry = &report->items[i].entries[0];
-        alike.look_of[i] = UINT32_MAX;
+        counts[i] = 1;
+        firsts[i] = i;
         if (lint_is_shown(report, entry->finding) && !lint_place_of(entry).in_source) {
             char *look = look_of(&report->items[i]);
-            alike.look_of[i] = name_index(&alike.looks, look);
-            alike.counts[alike.look_of[i]]++;
+            const uint32_t known = looks.count;
+            const uint32_t index = name_index(&looks, look);
+            begins[index] = index == known ? i : begins[index];
+            firsts[i] = begins[index];
+            counts[firsts[i]] += firsts[i] != i;
             free(look);
         }
     }
-    return alike;
-}
-
-static void free_alike(struct alike *alike)
-{
-    pdl_names_free(&alike->looks);
-    free(alike->look_of);
-    free(alike->counts);
-    free(alike->printed);
-}
-
-/* The item with the entries of all that look like it, which the caller frees. */
-static struct lint_item join_alike(const struct lint_report *report, const struct alike *alike,
-                                   size_t index)
-{
-    struct lint_item item = report->items[index];
-    size_t count = 0;
-    for (size_t i = index; i < report->item_count; i++) {
-        count += alike->look_of[i] == alike->look_of[index] ? report->items[i].count : 0;
+    for (size_t i = 0; i < report->item_count; i++) {
+        counts[i] = firsts[i] != i && counts[firsts[i]] >= MANY_ALIKE ? 0 : counts[i];
     }
-    struct lint_entry *entries = allocate(count, sizeof(*entries));
-    item.count = 0;
-    for (size_t i = index; i < report->item_count; i++) {
-        for (size_t e = 0; alike->look_of[i] == alike->look_of[index] && e < report->items[i].count;
-             e++) {
-            entries[item.count++] = report->items[i].entries[e];
-        }
-    }
-    item.entries = entries;
-    return item;
-}
-
-static void print_alike(const struct lint_report *report, const struct colours *colours,
-                        struct alike *alike, size_t index, const struct lint_item *before)
-{
-    const uint32_t look = alike->look_of[index];
-    if (look == UINT32_MAX || alike->counts[look] < MANY_ALIKE) {
-        print_item(report, colours, &report->items[index], before, 1);
-    } else if (!alike->printed[look]) {
-        const struct lint_item item = join_alike(report, alike, index);
-        alike->printed[look] = true;
-        print_item(report, colours, &item, before, alike->counts[look]);
-        free((void *)item.entries);
-    }
+    pdl_names_free(&looks);
+    free(begins);
+    free(firsts);
+    return counts;
 }
 
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
@@ -499,16 +451,17 @@ bool lint_print_text(const struct lint_report *report)
 {
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
     const struct lint_item *before = NULL;
-    struct alike alike = find_alike(report);
     bool without_source = false;
+    size_t *const alike = count_alike(report);
     for (size_t i = 0; i < report->item_count; i++) {
-        if (lint_is_shown(report, report->items[i].entries[0].finding)) {
-            print_alike(report, colours, &alike, i, before);
+        if (lint_is_shown(report, report->items[i].entries[0].finding) && alike[i] > 0) {
+            print_item(report, colours, &report->items[i], before,
+                       alike[i] >= MANY_ALIKE ? alike[i] - 1 : 0);
             before = &report->items[i];
             without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
-    free_alike(&alike);
+    free(alike);
     for (size_t i = 0; i < report->allowance_count; i++) {
         if (report->level <= report->allowances[i].level &&
             lint_is_unused(report, &report->allowances[i])) {
@@ -522,57 +475,5 @@ bool lint_print_text(const struct lint_report *report)
     }
     print_never(report, colours);
     print_totals(report);
-    return ferror(stdout) == 0;
-}
-
-/* ---- the summary ------------------------------------------------------------------------------*/
-
-static const char *waits_text(const pdl_inspect_kernel *kernel)
-{
-    return kernel->info->waits == PDL_YES && kernel->info->waits_always == PDL_NO
-               ? "sometimes"
-               : known_name(kernel->info->waits);
-}
-
-/* No findings in what was not checked are no good answer. */
-static char *count_text(const pdl_inspect_kernel *kernel, size_t count)
-{
-    return kernel->unchecked != NULL && count == 0 ? copy_text("–") : format_text("%zu", count);
-}
-
-static void add_row(struct table *table, const struct lint_report *report,
-                    const struct input *input, const pdl_inspect_kernel *kernel)
-{
-    size_t counts[PDL_LINT_ERROR + 1] = {0}; /* those that are suppressed at index 0 */
-    for (uint32_t i = 0; i < kernel->finding_count; i++) {
-        const pdl_lint_finding *finding =
-            pdl_inspection_finding(input->inspection, (size_t)kernel->first_finding + i);
-        counts[finding->suppressed != NULL ? 0 : finding->level]++;
-    }
-    table_add(table, target_name(pdl_inspection_image(input->inspection, kernel->image)));
-    table_add(table, copy_text(waits_text(kernel)));
-    table_add(table, copy_text(known_name(kernel->info->triggers)));
-    table_add(table, count_text(kernel, counts[PDL_LINT_ERROR]));
-    table_add(table, count_text(kernel, counts[PDL_LINT_WARNING]));
-    table_add(table, count_text(kernel, counts[PDL_LINT_NOTE]));
-    table_add(table, count_text(kernel, counts[0]));
-    table_add(table, name_of(report, kernel->info->name));
-}
-
-bool lint_print_summary(const struct lint_report *report)
-{
-    static const char *const headings[] = {"target",   "waits", "triggers",   "errors",
-                                           "warnings", "notes", "suppressed", "kernel"};
-    struct table table = {.headings = headings, .right = "lllrrrrl"};
-    for (size_t i = 0; i < report->inputs.count; i++) {
-        const struct input *input = &report->inputs.items[i];
-        const size_t count =
-            input->inspection != NULL ? pdl_inspection_kernel_count(input->inspection) : 0;
-        for (size_t k = 0; k < count; k++) {
-            add_row(&table, report, input, pdl_inspection_kernel(input->inspection, k));
-        }
-    }
-    table_print(&table, stdout);
-    table_free(&table);
     return ferror(stdout) == 0;
 }
