@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timing on the device: batches queued behind a gate, and stamps of when a kernel's blocks ran. */
-#ifndef PDL_EXAMPLES_TIMING_CUH
-#define PDL_EXAMPLES_TIMING_CUH
+#ifndef PDL_BENCH_TIMING_CUH
+#define PDL_BENCH_TIMING_CUH
 
 #include <pdl/device.cuh>
 
@@ -131,4 +131,4 @@ class gated_stream
     int *open_ = nullptr;
 };
 
-#endif /* PDL_EXAMPLES_TIMING_CUH */
+#endif /* PDL_BENCH_TIMING_CUH */

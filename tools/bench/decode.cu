@@ -166,20 +166,20 @@ int main(int argc, char **argv)
     options o;
     if (!parse(argc, argv, &o)) {
         std::fprintf(stderr,
-                     "usage: 09_decode [--shape 1b|3b|8b] [--sequences 1..16] [--context TOKENS]\n"
+                     "usage: bench_decode [--shape 1b|3b|8b] [--sequences 1..16] [--context TOKENS]\n"
                      "                 [--weights bf16|fp8] [--layers N] [--rounds N] [--seed N]\n"
                      "                 [--json FILE]\n"
                      "--layers: after --shape. --rounds 0: only checks.\n");
         return 2;
     }
-    require_device("09_decode");
+    require_device("bench_decode");
     pdl_device_info device = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &device));
     const unsigned blocks = static_cast<unsigned>(device.multiprocessor_count);
     size_t left = 0, total = 0;
     CHECK(cudaMemGetInfo(&left, &total));
     if (left < decoder_model::device_bytes(o.config, true)) {
-        std::printf("09_decode: skipped: %.1f GB of the device's memory are free, it takes %.1f\n",
+        std::printf("bench_decode: skipped: %.1f GB of the device's memory are free, it takes %.1f\n",
                     1e-9 * static_cast<double>(left),
                     1e-9 * static_cast<double>(decoder_model::device_bytes(o.config, true)));
         return 77;
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
                                             {m, true, settings, nullptr},
                                             {m, true, settings, nullptr, true}};
     if (!steps[WORKLOADS - 1].fits()) {
-        std::printf("09_decode: skipped: this model does not fit the kernels\n");
+        std::printf("bench_decode: skipped: this model does not fit the kernels\n");
         return 77;
     }
     FILE *json = std::fopen(o.json_path, "w");
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
     }
     std::fprintf(
         json,
-        "{\"program\": \"09_decode\", \"device\": \"%s\", \"shape\": \"%s\", \"layers\": %d,"
+        "{\"program\": \"bench_decode\", \"device\": \"%s\", \"shape\": \"%s\", \"layers\": %d,"
         " \"sequences\": %d, \"context\": %d, \"weights\": \"%s\", \"seed\": %llu,"
         " \"rounds\": %d,\n \"largest_relative_errors\": {",
         device.name, m.shape.name, m.shape.layers, m.batch, o.config.context,

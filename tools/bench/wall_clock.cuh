@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Time as the program sees it: launching and waiting included. */
-#ifndef PDL_EXAMPLES_WALL_CLOCK_CUH
-#define PDL_EXAMPLES_WALL_CLOCK_CUH
+#ifndef PDL_BENCH_WALL_CLOCK_CUH
+#define PDL_BENCH_WALL_CLOCK_CUH
 
 #include <chrono>
 
@@ -19,4 +19,4 @@ template <typename Work> inline double wall_us(cudaStream_t stream, Work &&work)
     return us.count();
 }
 
-#endif /* PDL_EXAMPLES_WALL_CLOCK_CUH */
+#endif /* PDL_BENCH_WALL_CLOCK_CUH */

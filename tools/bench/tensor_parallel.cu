@@ -106,7 +106,7 @@ static void report(FILE *json, const char *name, int size, const results &r, con
 static void usage(FILE *to)
 {
     std::fprintf(to,
-                 "usage: 14_tensor_parallel [option...]\n"
+                 "usage: bench_tensor_parallel [option...]\n"
                  "  --devices N            1, 2, 4 or 8 devices in this process (1)\n"
                  "  --share N              N ranks on each device: only checks, no times (1)\n"
                  "  --sum KIND             only nccl, nccl_window, peer or peer_fenced\n"
@@ -127,7 +127,7 @@ static options parse(int argc, char **argv)
         char *end;
         const double value = std::strtod(text, &end);
         if (*text == '\0' || *end != '\0' || !(value >= least && value <= most)) {
-            std::fprintf(stderr, "14_tensor_parallel: %s takes a number from %g to %g, not '%s'\n",
+            std::fprintf(stderr, "bench_tensor_parallel: %s takes a number from %g to %g, not '%s'\n",
                          name, least, most, text);
             std::exit(2);
         }
@@ -166,7 +166,7 @@ static options parse(int argc, char **argv)
                    }) != sum_keys + SUM_KINDS) {
             o.sum = value;
         } else {
-            std::fprintf(stderr, "14_tensor_parallel: %s\n", name == "--help" ? "help" : argv[i]);
+            std::fprintf(stderr, "bench_tensor_parallel: %s\n", name == "--help" ? "help" : argv[i]);
             usage(name == "--help" ? stdout : stderr);
             std::exit(name == "--help" ? 0 : 2);
         }
@@ -179,7 +179,7 @@ static void check_size(int size)
 {
     if (size != 1 && size != 2 && size != 4 && size != 8) {
         std::fprintf(stderr,
-                     "14_tensor_parallel: %d ranks: the model's 8 kv heads go to 1, 2, 4 or 8\n",
+                     "bench_tensor_parallel: %d ranks: the model's 8 kv heads go to 1, 2, 4 or 8\n",
                      size);
         std::exit(2);
     }
@@ -234,11 +234,11 @@ static int run(int argc, char **argv)
      * of a rank that shares the device. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-    require_device("14_tensor_parallel");
+    require_device("bench_tensor_parallel");
     int count = 0;
     CHECK(cudaGetDeviceCount(&count));
     if (o.devices > count) {
-        std::printf("14_tensor_parallel: skipped: %d devices are needed, and there are %d\n",
+        std::printf("bench_tensor_parallel: skipped: %d devices are needed, and there are %d\n",
                     o.devices, count);
         return 77;
     }

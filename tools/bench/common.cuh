@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the programs in CUDA share: checks, the exit on a machine without a GPU, and statistics. */
-#ifndef PDL_EXAMPLES_COMMON_CUH
-#define PDL_EXAMPLES_COMMON_CUH
+#ifndef PDL_BENCH_COMMON_CUH
+#define PDL_BENCH_COMMON_CUH
 
 #include <algorithm>
 #include <cstdio>
@@ -64,4 +64,4 @@ inline double median(const std::vector<double> &samples)
     return quantile(samples, 0.5);
 }
 
-#endif /* PDL_EXAMPLES_COMMON_CUH */
+#endif /* PDL_BENCH_COMMON_CUH */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One job of three dependent stages (three_stages.cuh), run in five ways: three kernels with
+/* One job of three dependent stages (ways_stages.cuh), run in five ways: three kernels with
  * `<<<>>>`; the same with overlap; the same as a chain; one cooperative kernel with a barrier of
  * the grid between stages; one kernel whose blocks wait for the blocks that they need. Which is
  * fastest, and do they agree to the bit? */
 #include <cstring>
 
-#include "job_ways.cuh"
+#include "ways_job.cuh"
 #include "wall_clock.cuh"
 
 static const int rounds = 31;
@@ -49,11 +49,11 @@ int main(int argc, char **argv)
     }
     if (size != -1 && (size < 256 || size % rows != 0)) {
         std::fprintf(stderr,
-                     "usage: 07_one_job_five_ways [--size N (a multiple of %d)] [--json FILE]\n",
+                     "usage: bench_five_ways [--size N (a multiple of %d)] [--json FILE]\n",
                      rows);
         return 2;
     }
-    require_device("07_one_job_five_ways");
+    require_device("bench_five_ways");
     pdl_device_info device = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &device));
     work w(size != -1 ? size : rows * device.multiprocessor_count);
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         device.name, stages, w.n, w.n / rows, 4e-6 * static_cast<double>(w.host_weights.size()),
         rounds, jobs, "", "on device", "with host", "against <<<>>>");
     std::fprintf(json,
-                 "{\"program\": \"07_one_job_five_ways\", \"device\": \"%s\", \"size\": %d,"
+                 "{\"program\": \"bench_five_ways\", \"device\": \"%s\", \"size\": %d,"
                  " \"jobs\": %d, \"rounds\": %d",
                  device.name, w.n, jobs, rounds);
     for (int how = 0; how < WAYS; how++) {

@@ -112,7 +112,7 @@ static int wrong_rows(work &w, way how, cudaStream_t stream)
 
 int main()
 {
-    require_device("08_uneven_work");
+    require_device("bench_uneven");
     pdl_device_info device = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &device));
     work w(static_cast<unsigned>(device.multiprocessor_count));
@@ -124,7 +124,7 @@ int main()
     }
     pdl_error error = {};
     if (pdl_cdp_set_pending_limit(launches, &error) != PDL_SUCCESS) {
-        std::fprintf(stderr, "08_uneven_work: %s\n", error.message);
+        std::fprintf(stderr, "bench_uneven: %s\n", error.message);
         return 1;
     }
 
