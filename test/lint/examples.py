@@ -31,7 +31,7 @@ def main():
             with open(source, encoding="utf-8") as file:
                 launches = ["-rdc=true"] if "<pdl/cdp.cuh>" in file.read() else []
             subprocess.run([options.nvcc, "-std=c++17", "-arch=compute_90", "-lineinfo", "-fatbin", "-I", options.include,
-                            "-I", options.bench, *launches, "-o", image, source], check=True)
+                            *launches, "-o", image, source], check=True)
             return image
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -165,11 +165,12 @@ int main(int argc, char **argv)
 {
     options o;
     if (!parse(argc, argv, &o)) {
-        std::fprintf(stderr,
-                     "usage: bench_decode [--shape 1b|3b|8b] [--sequences 1..16] [--context TOKENS]\n"
-                     "                 [--weights bf16|fp8] [--layers N] [--rounds N] [--seed N]\n"
-                     "                 [--json FILE]\n"
-                     "--layers: after --shape. --rounds 0: only checks.\n");
+        std::fprintf(
+            stderr,
+            "usage: bench_decode [--shape 1b|3b|8b] [--sequences 1..16] [--context TOKENS]\n"
+            "                 [--weights bf16|fp8] [--layers N] [--rounds N] [--seed N]\n"
+            "                 [--json FILE]\n"
+            "--layers: after --shape. --rounds 0: only checks.\n");
         return 2;
     }
     require_device("bench_decode");
@@ -179,9 +180,10 @@ int main(int argc, char **argv)
     size_t left = 0, total = 0;
     CHECK(cudaMemGetInfo(&left, &total));
     if (left < decoder_model::device_bytes(o.config, true)) {
-        std::printf("bench_decode: skipped: %.1f GB of the device's memory are free, it takes %.1f\n",
-                    1e-9 * static_cast<double>(left),
-                    1e-9 * static_cast<double>(decoder_model::device_bytes(o.config, true)));
+        std::printf(
+            "bench_decode: skipped: %.1f GB of the device's memory are free, it takes %.1f\n",
+            1e-9 * static_cast<double>(left),
+            1e-9 * static_cast<double>(decoder_model::device_bytes(o.config, true)));
         return 77;
     }
 

@@ -5,8 +5,8 @@
  * fastest, and do they agree to the bit? */
 #include <cstring>
 
-#include "ways_job.cuh"
 #include "wall_clock.cuh"
+#include "ways_job.cuh"
 
 static const int rounds = 31;
 
@@ -48,8 +48,7 @@ int main(int argc, char **argv)
         }
     }
     if (size != -1 && (size < 256 || size % rows != 0)) {
-        std::fprintf(stderr,
-                     "usage: bench_five_ways [--size N (a multiple of %d)] [--json FILE]\n",
+        std::fprintf(stderr, "usage: bench_five_ways [--size N (a multiple of %d)] [--json FILE]\n",
                      rows);
         return 2;
     }

@@ -127,8 +127,9 @@ static options parse(int argc, char **argv)
         char *end;
         const double value = std::strtod(text, &end);
         if (*text == '\0' || *end != '\0' || !(value >= least && value <= most)) {
-            std::fprintf(stderr, "bench_tensor_parallel: %s takes a number from %g to %g, not '%s'\n",
-                         name, least, most, text);
+            std::fprintf(stderr,
+                         "bench_tensor_parallel: %s takes a number from %g to %g, not '%s'\n", name,
+                         least, most, text);
             std::exit(2);
         }
         return value;
@@ -166,7 +167,8 @@ static options parse(int argc, char **argv)
                    }) != sum_keys + SUM_KINDS) {
             o.sum = value;
         } else {
-            std::fprintf(stderr, "bench_tensor_parallel: %s\n", name == "--help" ? "help" : argv[i]);
+            std::fprintf(stderr, "bench_tensor_parallel: %s\n",
+                         name == "--help" ? "help" : argv[i]);
             usage(name == "--help" ? stdout : stderr);
             std::exit(name == "--help" ? 0 : 2);
         }
