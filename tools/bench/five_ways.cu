@@ -3,12 +3,24 @@
  * `<<<>>>`; the same with overlap; the same as a chain; one cooperative kernel with a barrier of
  * the grid between stages; one kernel whose blocks wait for the blocks that they need. Which is
  * fastest, and do they agree to the bit? */
+#include <chrono>
 #include <cstring>
 
-#include "wall_clock.cuh"
 #include "ways_job.cuh"
 
 static const int rounds = 31;
+
+/* Queues `work` in an idle stream, waits for its end and returns how long that took, in
+ * microseconds. */
+template <typename Work> inline double wall_us(cudaStream_t stream, Work &&work)
+{
+    CHECK(cudaStreamSynchronize(stream));
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    CHECK(cudaStreamSynchronize(stream));
+    const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
+    return us.count();
+}
 
 /* Runs all jobs behind the gate and compares every bit of every job with the host's. */
 static bool check(work &w, way how, gated_stream &gate,
