@@ -8,7 +8,6 @@
 
 #include <pdl/cudart.h>
 
-#include "common.cuh"
 #include "fc_layer.cuh"
 
 enum way { PLAIN, RAW_PDL, SERIAL, OVERLAPPED, WAYS };
@@ -90,10 +89,8 @@ int main()
         CHECK(cudaMemcpy(l.weights + set * w.size(), w.data(), w.size() * sizeof(bf16),
                          cudaMemcpyHostToDevice));
     }
-    CHECK(cudaFuncSetAttribute(fc_layer<bf16>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               fc_shared_bytes));
-    CHECK(cudaFuncSetAttribute(fc_layer<float>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               fc_shared_bytes));
+    prepare(fc_layer<bf16>);
+    prepare(fc_layer<float>);
 
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -13,6 +13,8 @@
 #include <pdl/device.cuh>
 #include <pdl/trace.cuh>
 
+#include "common.cuh"
+
 typedef __nv_bfloat16 bf16;
 
 /* Half of an SM's shared memory, registers and threads at most is one layer's share: the next one's
@@ -125,6 +127,15 @@ __global__ void __launch_bounds__(fc_threads, 4)
         y[first_row + thread] = static_cast<Out>(total);
     }
     PDL_TRACE_END();
+}
+
+/* Lets a kernel have the shared memory that it uses, and the SM that of the next one's blocks, too. */
+template <typename Kernel> void prepare(Kernel *kernel)
+{
+    CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, fc_shared_bytes));
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               cudaSharedmemCarveoutMaxShared));
 }
 
 #endif /* PDL_EXAMPLES_FC_LAYER_CUH */
