@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# cuBLAS of the toolkit that compiles CUDA, for examples and tests. PDL_CUBLAS is its path, or false.
+# cuBLAS of the toolkit that compiles CUDA, for tests. PDL_CUBLAS is its path, or false.
 
 if(CMAKE_DISABLE_FIND_PACKAGE_CUBLAS)
-    set(PDL_CUBLAS "" CACHE FILEPATH "cuBLAS, for examples and tests" FORCE)
+    set(PDL_CUBLAS "" CACHE FILEPATH "cuBLAS, for tests" FORCE)
 else()
     find_library(PDL_CUBLAS cublas HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} NO_DEFAULT_PATH
-        DOC "cuBLAS, for examples and tests")
+        DOC "cuBLAS, for tests")
     find_path(PDL_CUBLAS_INCLUDE_DIR cublas_v2.h HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} NO_DEFAULT_PATH
         DOC "Directory of cublas_v2.h")
     mark_as_advanced(PDL_CUBLAS PDL_CUBLAS_INCLUDE_DIR)

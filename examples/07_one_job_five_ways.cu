@@ -1,108 +1,150 @@
 /* SPDX-License-Identifier: MIT */
-/* One job of three dependent stages (three_stages.cuh), run in five ways: three kernels with
- * `<<<>>>`; the same with overlap; the same as a chain; one cooperative kernel with a barrier of
- * the grid between stages; one kernel whose blocks wait for the blocks that they need. Which is
- * fastest, and do they agree to the bit? */
+/* One job of three dependent stages, run in five ways: three kernels with `<<<>>>`; the same with
+ * overlap; these captured into a graph; a chain, whose arguments can change; and one cooperative kernel
+ * with a barrier of the grid between stages. Which is fastest, and do they agree to the bit?
+ *
+ * A value of a stage needs two of the stage before, one of them of another block. */
 #include <cstring>
 
-#include "job_ways.cuh"
-#include "wall_clock.cuh"
+#include <cooperative_groups.h>
+#include <pdl/chain.h>
+#include <pdl/cudart.h>
+#include <pdl/device.cuh>
 
-static const int rounds = 31;
+#include "common.cuh"
 
-/* Runs all jobs behind the gate and compares every bit of every job with the host's. */
-static bool check(work &w, way how, gated_stream &gate,
-                  const std::vector<std::vector<float>> &expected)
+static const unsigned blocks = 64, threads = 256, n = blocks * threads;
+static const unsigned stages = 3, jobs = 50; /* in a batch: 150 launches */
+
+__host__ __device__ inline unsigned partner(unsigned i, unsigned stage)
 {
-    int wrong = 0;
-    w.run(how, gate.stream, true); /* loads the kernels, which the shut gate would not let */
-    w.middle.fill(0xff);
-    w.out.fill(0xff);
-    if (how == CHAIN) { /* its arguments change, which is the host's work between launches */
-        w.run(how, gate.stream, true);
-    } else {
-        gate.run([&] { w.run(how, gate.stream, true); });
-    }
-    const std::vector<float> out = w.out.host();
-    for (int job = 0; job < jobs; job++) {
-        wrong += std::memcmp(out.data() + static_cast<size_t>(job) * w.n,
-                             expected[job % inputs].data(), sizeof(float) * w.n) != 0;
-    }
-    const bool gave_up = w.failed.host()[0] != 0;
-    if (wrong != 0 || gave_up) {
-        std::printf("%s: %d of %d jobs are wrong%s\n", way_names[how], wrong, jobs,
-                    gave_up ? ", and a block gave up waiting" : "");
-    }
-    return wrong == 0 && !gave_up;
+    return (i + (2 * stage + 1) * threads) % n;
 }
 
-int main(int argc, char **argv)
+/* The weight is loaded before the wait, beside the stage before: nobody writes it. */
+__global__ void run_stage(const float *weights, const float *x, float *y, unsigned stage)
 {
-    const char *json_path = "/dev/null";
-    int size = -1;
-    for (int i = 1; i < argc; i += 2) {
-        if (std::strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            json_path = argv[i + 1];
-        } else {
-            size = std::strcmp(argv[i], "--size") == 0 && i + 1 < argc ? std::atoi(argv[i + 1]) : 0;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    PDL_CONSTANT_PARAM(weights);
+    const float weight = weights[stage * n + i];
+    PDL_LAUNCH_DEPENDENTS(); /* the next stage may load its weights */
+    PDL_WAIT();
+    y[i] = weight * (PDL_LOAD(&x[i]) + PDL_LOAD(&x[partner(i, stage)]));
+}
+
+/* All blocks must be on the device together, which a cooperative launch guarantees. */
+__global__ void run_job(const float *weights, float *values)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (unsigned stage = 0; stage < stages; stage++) {
+        const float *const in = values + stage * n;
+        const float weight = weights[stage * n + i];
+        if (stage > 0) {
+            cooperative_groups::this_grid().sync();
         }
+        values[(stage + 1) * n + i] =
+            weight * (PDL_LOAD(&in[i]) + PDL_LOAD(&in[partner(i, stage)]));
     }
-    if (size != -1 && (size < 256 || size % rows != 0)) {
-        std::fprintf(stderr,
-                     "usage: 07_one_job_five_ways [--size N (a multiple of %d)] [--json FILE]\n",
-                     rows);
-        return 2;
+}
+
+enum way { PLAIN, OVERLAPPED, GRAPH, CHAIN, ONE_KERNEL, WAYS };
+static const char *const way_names[WAYS] = {"three kernels, <<<>>>", "three kernels, overlapped",
+                                            "a graph of these", "a chain",
+                                            "one kernel, grid barriers"};
+
+struct job {
+    const float *weights;
+    float *values; /* the input, and the output of each stage */
+    cudaGraphExec_t graph;
+    pdl_chain *chain;
+
+    float *in(unsigned stage) const
+    {
+        return values + stage * n;
     }
+
+    void run(way how, cudaStream_t stream) const
+    {
+        pdl_launch_desc desc = pdl_launch_desc_make(blocks, threads, 0, stream, PDL_OVERLAP_AUTO);
+        if (how == GRAPH) {
+            CHECK(cudaGraphLaunch(graph, stream));
+        } else if (how == CHAIN) {
+            CHECK(pdl_chain_launch(chain, stream));
+        } else if (how == ONE_KERNEL) {
+            desc.overlap = PDL_OVERLAP_NONE;
+            desc.cooperative = 1;
+            CHECK(pdl_launch_kernel(desc, run_job, weights, values));
+        }
+        for (unsigned i = 0; i < stages && how <= OVERLAPPED; i++) {
+            if (how == PLAIN) {
+                run_stage<<<blocks, threads, 0, stream>>>(weights, in(i), in(i + 1), i);
+            } else {
+                CHECK(pdl_launch_kernel(desc, run_stage, weights, in(i), in(i + 1), i));
+            }
+        }
+        CHECK(cudaGetLastError());
+    }
+};
+
+static std::vector<float> on_host(const std::vector<float> &weights, std::vector<float> x)
+{
+    for (unsigned stage = 0; stage < stages; stage++) {
+        std::vector<float> y;
+        for (unsigned i = 0; i < n; i++) {
+            y.push_back(weights[stage * n + i] * (x[i] + x[partner(i, stage)]));
+        }
+        x = y;
+    }
+    return x;
+}
+
+int main()
+{
     require_device("07_one_job_five_ways");
-    pdl_device_info device = PDL_DEVICE_INFO_INIT;
-    CHECK(pdl_device_get(0, &device));
-    work w(size != -1 ? size : rows * device.multiprocessor_count);
-    std::vector<std::vector<float>> expected;
-    for (int i = 0; i < inputs; i++) {
-        const float *const x = w.host_x.data() + static_cast<size_t>(i) * w.n;
-        expected.push_back(three_stages(w.host_weights, std::vector<float>(x, x + w.n)));
+    const std::vector<float> weights = random_numbers(stages * n, 1), x = random_numbers(n, 2);
+    const std::vector<float> expected = on_host(weights, x);
+    job work = {to_device(weights), allocate<float>((stages + 1) * n), nullptr, nullptr};
+    CHECK(cudaMemcpy(work.values, x.data(), n * sizeof(float), cudaMemcpyHostToDevice));
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    work.run(OVERLAPPED, stream); /* loads the kernel, better not in a capture */
+    cudaGraph_t graph;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    work.run(OVERLAPPED, stream);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&work.graph, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    pdl_kernel *kernel;
+    const pdl_launch_desc link =
+        pdl_launch_desc_make(blocks, threads, 0, nullptr, PDL_OVERLAP_AUTO);
+    CHECK(pdl_kernel_from_symbol(run_stage, &kernel));
+    CHECK(pdl_chain_create(nullptr, &work.chain));
+    for (unsigned i = 0; i < stages; i++) {
+        CHECK(pdl_chain_add(work.chain, kernel, &link,
+                            PDL_ARGS(work.weights, work.in(i), work.in(i + 1), i), nullptr, 0,
+                            nullptr));
     }
+    CHECK(pdl_chain_build(work.chain));
 
-    gated_stream gate;
     bool good = true;
-    std::vector<double> on_device[WAYS], with_host[WAYS];
-    for (int how = 0; how < WAYS; how++) {
-        good = check(w, static_cast<way>(how), gate, expected) && good;
+    double us[WAYS];
+    for (int i = 0; i < WAYS; i++) {
+        const way how = static_cast<way>(i);
+        CHECK(cudaMemset(work.in(1), 0xff, stages * n * sizeof(float))); /* not-a-number */
+        CHECK(cudaDeviceSynchronize());
+        work.run(how, stream);
+        const std::vector<float> y = to_host(work.in(stages), n);
+        const bool same = std::memcmp(y.data(), expected.data(), n * sizeof(float)) == 0;
+        us[i] = median_us(stream,
+                          [&] {
+                              for (unsigned times = 0; times < jobs; times++) {
+                                  work.run(how, stream);
+                              }
+                          }) /
+                jobs;
+        std::printf("%-26s %6.2f us, %.2fx%s\n", way_names[i], us[i], us[PLAIN] / us[i],
+                    same ? "" : ", wrong");
+        good = good && same;
     }
-    for (int i = 0; i < rounds * WAYS; i++) { /* a round runs each way once, the order turns */
-        const way how = static_cast<way>((i + i / WAYS) % WAYS);
-        on_device[how].push_back(gate.run([&] { w.run(how, gate.stream, false); }) / jobs);
-        with_host[how].push_back(wall_us(gate.stream, [&] { w.run(how, gate.stream, true); }) /
-                                 jobs);
-    }
-
-    FILE *json = std::fopen(json_path, "w");
-    if (json == nullptr) {
-        std::perror(json_path);
-        return 1;
-    }
-    std::printf(
-        "%s: %d stages of %d rows, %d blocks, %.1f MB of weights; us a job, median of %d batches of"
-        " %d jobs\n%-36s %10s %10s %14s\n",
-        device.name, stages, w.n, w.n / rows, 4e-6 * static_cast<double>(w.host_weights.size()),
-        rounds, jobs, "", "on device", "with host", "against <<<>>>");
-    std::fprintf(json,
-                 "{\"program\": \"07_one_job_five_ways\", \"device\": \"%s\", \"size\": %d,"
-                 " \"jobs\": %d, \"rounds\": %d",
-                 device.name, w.n, jobs, rounds);
-    for (int how = 0; how < WAYS; how++) {
-        const double us = median(on_device[how]), wall = median(with_host[how]);
-        std::printf("%-36s %10.3f %10.3f %13.2fx\n", way_names[how], us, wall,
-                    median(on_device[PLAIN]) / us);
-        std::fprintf(json, ",\n \"%s\": {\"us_per_job\": %.4f, \"wall_us_per_job\": %.4f}",
-                     way_keys[how], us, wall);
-    }
-    std::fprintf(json, "}\n");
-    if (std::fclose(json) != 0) {
-        std::perror(json_path);
-        return 1;
-    }
-    std::printf("all ways and the host agree to the bit: %s\n%s\n", good ? "yes" : "no",
-                good ? "PASS" : "FAIL");
-    return good ? 0 : 1;
+    return verdict(good);
 }

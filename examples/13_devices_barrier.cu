@@ -10,10 +10,7 @@
 
 #include <pdl/cudart.h>
 
-#include "buffer.cuh"
-#include "timing.cuh"
-
-namespace cg = cooperative_groups;
+#include "common.cuh"
 
 static const int max_devices = 8;
 static const int threads = 256;
@@ -41,7 +38,7 @@ __device__ static bool meet(const team &t, int self, unsigned round)
     mailbox *const own = t.mail[self];
     const int other = static_cast<int>(threadIdx.x);
     __threadfence_system(); /* this thread's writes, for readers on other devices */
-    cg::this_grid().sync();
+    cooperative_groups::this_grid().sync();
     if (blockIdx.x == 0 && other < t.size) {
         cuda::atomic_ref<unsigned, cuda::thread_scope_system> there(t.mail[other]->arrived[self]);
         cuda::atomic_ref<unsigned, cuda::thread_scope_system> here(own->arrived[other]);
@@ -54,7 +51,7 @@ __device__ static bool meet(const team &t, int self, unsigned round)
             }
         }
     }
-    cg::this_grid().sync();
+    cooperative_groups::this_grid().sync();
     return *static_cast<volatile unsigned *>(&own->failed) == 0;
 }
 
@@ -69,8 +66,7 @@ __global__ void work_together(team t, int self, unsigned last_round)
     const int neighbour = (self + 1) % t.size;
     unsigned long long begin = 0;
     for (unsigned round = 1; round <= last_round; round++) {
-        const unsigned half =
-            round % 2 * count; /* the neighbour may still be reading the other half */
+        const unsigned half = round % 2 * count; /* the neighbour may still read the other */
         t.data[self][half + i] = value_of(self, round, i);
         if (!meet(t, self, round)) {
             return; /* the whole grid does */
@@ -86,59 +82,43 @@ __global__ void work_together(team t, int self, unsigned last_round)
     }
 }
 
-/* The devices, from 0 on, that can run the code and reach each other's memory; says what stops
- * more. */
+/* The devices, from 0 on, that can run the code and reach each other's memory. */
 static int count_team()
 {
-    int count = 0, size = 1;
+    int count = 0, size = 0, reach = 1;
+    pdl_device_info first = PDL_DEVICE_INFO_INIT, info = PDL_DEVICE_INFO_INIT;
     CHECK(cudaGetDeviceCount(&count));
-    for (; size < std::min(count, max_devices); size++) {
-        pdl_device_info first = PDL_DEVICE_INFO_INIT, info = PDL_DEVICE_INFO_INIT;
-        CHECK(pdl_device_get(0, &first));
+    CHECK(pdl_device_get(0, &first));
+    while (size < std::min(count, max_devices) && reach) {
         CHECK(pdl_device_get(size, &info));
-        int reach = info.cooperative_launch && info.compute_capability_major >= 9 &&
-                    info.multiprocessor_count == first.multiprocessor_count;
+        reach = info.cooperative_launch && info.compute_capability_major >= 9 &&
+                info.multiprocessor_count == first.multiprocessor_count;
         for (int other = 0; other < size && reach; other++) {
             int back = 0;
             CHECK(cudaDeviceCanAccessPeer(&reach, size, other));
             CHECK(cudaDeviceCanAccessPeer(&back, other, size));
             reach = reach && back;
         }
-        if (!reach) {
-            std::printf("device %d is no peer of the others\n", size);
-            break;
-        }
-    }
-    if (size == 1) {
-        std::printf("one device to work with of %d: the barrier is over its own grid alone\n",
-                    count);
+        size += reach;
     }
     return size;
 }
 
 int main()
 {
-    require_device("13_devices_barrier");
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    CHECK(pdl_device_get(0, &info));
+    const pdl_device_info info = require_device("13_devices_barrier");
     const unsigned blocks = static_cast<unsigned>(info.multiprocessor_count);
     team t = {};
     t.size = count_team();
     cudaStream_t streams[max_devices] = {};
     for (int device = 0; device < t.size; device++) {
         CHECK(cudaSetDevice(device));
-        for (int other = 0; other < t.size; other++) {
-            if (other != device) {
-                CHECK(cudaDeviceEnablePeerAccess(other, 0));
-            }
+        for (int i = 1; i < t.size; i++) {
+            CHECK(cudaDeviceEnablePeerAccess((device + i) % t.size, 0));
         }
-        const size_t bytes = 2 * sizeof(unsigned) * blocks * threads;
-        CHECK(cudaMalloc(&t.data[device], bytes));
-        CHECK(cudaMalloc(&t.mail[device], sizeof(mailbox)));
-        CHECK(cudaMemset(t.data[device], 0, bytes));
-        CHECK(cudaMemset(t.mail[device], 0, sizeof(mailbox)));
+        t.data[device] = allocate<unsigned>(size_t{2} * blocks * threads);
+        t.mail[device] = allocate<mailbox>(1);
         CHECK(cudaStreamCreateWithFlags(&streams[device], cudaStreamNonBlocking));
-        CHECK(cudaDeviceSynchronize());
     }
 
     /* Round 0 loads the kernel on every device, so that no grid waits for another one's loading. */
@@ -158,20 +138,13 @@ int main()
 
     bool good = true;
     for (int device = 0; device < t.size; device++) {
-        mailbox mail;
         CHECK(cudaSetDevice(device));
-        CHECK(cudaMemcpy(&mail, t.mail[device], sizeof(mail), cudaMemcpyDeviceToHost));
-        std::printf(
-            "device %d: %u rounds with %d device%s, %u blocks of %d: %.2f us a round, %u wrong%s\n",
-            device, rounds, t.size, t.size == 1 ? "" : "s", blocks, threads,
-            1e-3 * static_cast<double>(mail.ns) / (rounds - 1), mail.wrong,
-            mail.failed ? "; another device did not come in time" : "");
+        const mailbox mail = to_host(t.mail[device], 1)[0];
+        std::printf("device %d: %u rounds, %u blocks of %d: %.2f us per round, %u wrong%s\n",
+                    device, rounds, blocks, threads,
+                    1e-3 * static_cast<double>(mail.ns) / (rounds - 1), mail.wrong,
+                    mail.failed ? "; another device did not come in time" : "");
         good = good && mail.wrong == 0 && mail.failed == 0 && mail.arrived[device] == rounds;
-        CHECK(cudaFree(t.mail[device]));
-        CHECK(cudaFree(t.data[device]));
-        CHECK(cudaStreamDestroy(streams[device]));
     }
-    pdl_kernel_destroy(kernel);
-    std::printf("%s\n", good ? "PASS" : "FAIL");
-    return good ? 0 : 1;
+    return verdict(good);
 }

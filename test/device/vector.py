@@ -83,7 +83,7 @@ def check(arguments, directory, architecture, trial, change=(None, "", "")):
             file.write(emulated(text))
     program = os.path.join(directory, "host")
     command = [arguments.cxx, "-std=c++17", "-O1", "-w", "-frounding-math", "-DTRY=" + trial, *device(architecture)]
-    command += ["-I", directory, "-I", arguments.include, "-I", arguments.examples]
+    command += ["-I", directory, "-I", arguments.include, "-I", arguments.reference]
     for step in (command + [os.path.join(HERE, "vector_host.cpp"), "-o", program], [program]):
         result = probe.run(step)
         if result.returncode != 0:
@@ -237,7 +237,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=("compiles", "run", "broken"))
     parser.add_argument("--include", required=True)
-    parser.add_argument("--examples", help="the directory of rtc_reference.cuh")
+    parser.add_argument("--reference", help="the directory of rtc_reference.cuh")
     parser.add_argument("--cxx", help="the host's C++ compiler")
     parser.add_argument("--compiler", choices=("nvcc", "nvrtc", "clang"))
     parser.add_argument("--program", help="that compiler, or nvrtc_probe")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Lints the kernels of the examples as nvcc puts them into programs, where libpdl looks: nothing above note."""
+"""Lints the kernels of the examples and of bench's programs as nvcc puts them into programs, where libpdl looks: nothing above note."""
 
 import argparse
 import concurrent.futures
@@ -17,9 +17,12 @@ def main():
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--include", required=True)
     parser.add_argument("--examples", required=True)
+    parser.add_argument("--bench", required=True)
     options = parser.parse_args()
+    programs = ("decode", "five_ways", "tensor_parallel", "uneven")  # the rest of bench takes more than a compiler's options
     sources = sorted(glob.glob(os.path.join(options.examples, "*.cu")))
-    if len(sources) < 9:
+    sources += [os.path.join(options.bench, program + ".cu") for program in programs]
+    if len(sources) < 13:
         sys.exit(f"only {len(sources)} examples in {options.examples}")
     with tempfile.TemporaryDirectory() as folder:
 
@@ -28,7 +31,7 @@ def main():
             with open(source, encoding="utf-8") as file:
                 launches = ["-rdc=true"] if "<pdl/cdp.cuh>" in file.read() else []
             subprocess.run([options.nvcc, "-std=c++17", "-arch=compute_90", "-lineinfo", "-fatbin", "-I", options.include,
-                            "-I", options.examples, *launches, "-o", image, source], check=True)
+                            *launches, "-o", image, source], check=True)
             return image
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

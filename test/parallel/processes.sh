@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# processes.sh PROGRAM: how the processes of 14_tensor_parallel find each other, and that they end with an error when
+# processes.sh PROGRAM: how the processes of bench_tensor_parallel find each other, and that they end with an error when
 # one is missing, comes twice, dies or stops. Needs no device. No process may take longer than its time limit and some
 # more: `timeout` ends it with 124 then, which fails the test.
 set -u
@@ -152,8 +152,8 @@ begin "invalid arguments"
 refused 2 "devices takes a number from 1 to 8, not 'two'" --devices two
 refused 2 "devices takes a number from 1 to 8, not '9'" --devices 9
 refused 2 "3 ranks: the model's 8 kv heads go to 1, 2, 4 or 8" --devices 3
-refused 2 "14_tensor_parallel: --sum" --sum mpi
-refused 2 "14_tensor_parallel: --frobnicate" --frobnicate
+refused 2 "bench_tensor_parallel: --sum" --sum mpi
+refused 2 "bench_tensor_parallel: --frobnicate" --frobnicate
 refused 1 "TENSOR_PARALLEL_RANK and TENSOR_PARALLEL_SIZE are not set" --meet 0
 TENSOR_PARALLEL_RANK=0 refused 1 "TENSOR_PARALLEL_RANK is set and TENSOR_PARALLEL_SIZE is not"
 TENSOR_PARALLEL_RANK=2 TENSOR_PARALLEL_SIZE=2 refused 1 "rank 2 of 2: ranks count from 0"

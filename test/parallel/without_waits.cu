@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 14_tensor_parallel with kernels that hold a wait and never reach it: its comparison must see that. */
+/* bench_tensor_parallel with kernels that hold a wait and never reach it: its comparison must see that. */
 #include <pdl/device.cuh>
 
 #undef PDL_WAIT
@@ -8,4 +8,4 @@
                  " @never griddepcontrol.wait; }" ::"r"(gridDim.z)                                 \
                  : "memory")
 
-#include "../../examples/14_tensor_parallel.cu"
+#include "../../tools/bench/tensor_parallel.cu"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* One token through decoders of the 1B, 3B and 8B classes, with the kernels of the example 09_decode.
- * What fails in the example's code ends the program. */
+/* One token through decoders of the 1B, 3B and 8B classes, with the kernels of bench_decode.
+ * A CUDA call that fails in their code ends the process. */
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <string>
 
-#include "../../examples/decode_read.cuh"
-#include "../../examples/decode_reference.cuh"
-#include "../../examples/decode_ways.cuh"
+#include "decode_read.cuh"
+#include "decode_reference.cuh"
+#include "decode_ways.cuh"
 
 extern "C" {
 #include "bench/bench.h"
@@ -82,8 +82,7 @@ static decoder_settings settings_for(const decoder_config &config)
     return decoder_defaults(config, block_count());
 }
 
-/* Waives the point and returns false where the model does not fit; the example's code would end the
- * program. */
+/* Waives the point and returns false where the model does not fit, which would end the process. */
 static bool fits(bench_point *point, const decoder_config &config)
 {
     size_t left = 0, total = 0;
@@ -562,7 +561,7 @@ static void declare_shapes(bench *bench)
         "\"of-read\" its share of the rate of purely reading weights, measured right after each "
         "sample. The first and the last layer are checked against float64, and the ways against "
         "each "
-        "other to the bit. Settings by rule, as the example has them.";
+        "other to the bit. Settings by rule, as bench_decode has them.";
     spec.axes[0] = "shape";
     spec.axes[1] = "sequences";
     spec.axes[2] = "context";

@@ -12,8 +12,8 @@
  * ended and fills its ring while the second still runs.
  *
  * A block has all columns of some rows; its warps take them in turn, 128 or 256 columns at a time. */
-#ifndef PDL_EXAMPLES_DECODE_LINEAR_CUH
-#define PDL_EXAMPLES_DECODE_LINEAR_CUH
+#ifndef PDL_BENCH_DECODE_LINEAR_CUH
+#define PDL_BENCH_DECODE_LINEAR_CUH
 
 #include "decode_device.cuh"
 
@@ -569,4 +569,4 @@ static __global__ void __launch_bounds__(linear_threads, 2) linear(const linear_
     stamp_end(args.stamps);
 }
 
-#endif /* PDL_EXAMPLES_DECODE_LINEAR_CUH */
+#endif /* PDL_BENCH_DECODE_LINEAR_CUH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Device memory that frees itself, filled and read back with the device idle before and after. */
-#ifndef PDL_EXAMPLES_BUFFER_CUH
-#define PDL_EXAMPLES_BUFFER_CUH
+#ifndef PDL_BENCH_BUFFER_CUH
+#define PDL_BENCH_BUFFER_CUH
 
 #include "common.cuh"
 
@@ -58,4 +58,4 @@ template <typename T> class device_buffer
     size_t count_;
 };
 
-#endif /* PDL_EXAMPLES_BUFFER_CUH */
+#endif /* PDL_BENCH_BUFFER_CUH */

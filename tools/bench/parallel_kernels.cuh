@@ -5,8 +5,8 @@
  * The weights do not depend on the kernel before, so each warp has a ring of stages in shared memory
  * that the copy engine fills before the wait. While the devices add up their parts, the next matrix
  * is on its way. */
-#ifndef PDL_EXAMPLES_PARALLEL_KERNELS_CUH
-#define PDL_EXAMPLES_PARALLEL_KERNELS_CUH
+#ifndef PDL_BENCH_PARALLEL_KERNELS_CUH
+#define PDL_BENCH_PARALLEL_KERNELS_CUH
 
 #include <cooperative_groups.h>
 
@@ -502,4 +502,4 @@ static_assert(attention_threads == group * head_size, "a thread for each value o
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_KERNELS_CUH */
+#endif /* PDL_BENCH_PARALLEL_KERNELS_CUH */

@@ -2,8 +2,8 @@
 /* One device's share of a decoder of the 1B class: some of the heads with their rows of qkv and columns
  * of the output projection, and a part of the feed-forward layer. All numbers come from their place in
  * the whole model, so that every split is of the same one. */
-#ifndef PDL_EXAMPLES_PARALLEL_SHARD_CUH
-#define PDL_EXAMPLES_PARALLEL_SHARD_CUH
+#ifndef PDL_BENCH_PARALLEL_SHARD_CUH
+#define PDL_BENCH_PARALLEL_SHARD_CUH
 
 #include <cmath>
 
@@ -176,4 +176,4 @@ class shard
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_SHARD_CUH */
+#endif /* PDL_BENCH_PARALLEL_SHARD_CUH */

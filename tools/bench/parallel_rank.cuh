@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One rank of a run: checks each launch path with each kind of sum, then measures them all. */
-#ifndef PDL_EXAMPLES_PARALLEL_RANK_CUH
-#define PDL_EXAMPLES_PARALLEL_RANK_CUH
+#ifndef PDL_BENCH_PARALLEL_RANK_CUH
+#define PDL_BENCH_PARALLEL_RANK_CUH
 
 #include <cstring>
 #include <memory>
@@ -434,4 +434,4 @@ class rank_run
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_RANK_CUH */
+#endif /* PDL_BENCH_PARALLEL_RANK_CUH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The decoder's steps in a list, with what each kind of step is launched with. */
-#ifndef PDL_EXAMPLES_DECODE_STEPS_CUH
-#define PDL_EXAMPLES_DECODE_STEPS_CUH
+#ifndef PDL_BENCH_DECODE_STEPS_CUH
+#define PDL_BENCH_DECODE_STEPS_CUH
 
 #include <iterator>
 
@@ -296,4 +296,4 @@ class decoder_steps
     const decoder_settings settings_;
 };
 
-#endif /* PDL_EXAMPLES_DECODE_STEPS_CUH */
+#endif /* PDL_BENCH_DECODE_STEPS_CUH */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading weights and only adding their words up: what the memory gives, in two ways. The sum, of 32
  * bits, shows that each word was read once. */
-#ifndef PDL_EXAMPLES_DECODE_READ_CUH
-#define PDL_EXAMPLES_DECODE_READ_CUH
+#ifndef PDL_BENCH_DECODE_READ_CUH
+#define PDL_BENCH_DECODE_READ_CUH
 
 #include <numeric>
 
@@ -163,4 +163,4 @@ class weight_reader
     device_buffer<unsigned> sums_;
 };
 
-#endif /* PDL_EXAMPLES_DECODE_READ_CUH */
+#endif /* PDL_BENCH_DECODE_READ_CUH */

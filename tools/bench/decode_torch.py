@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The step of 09_decode in PyTorch, for comparison, always in a CUDA graph: as it is, compiled, and compiled with
+"""The step of bench_decode in PyTorch, for comparison, always in a CUDA graph: as it is, compiled, and compiled with
 max-autotune, which takes minutes. Prints a JSON object per line: microseconds per token, of the linear part and with
 attention. Exits with 77 without PyTorch or a device."""
 
@@ -113,7 +113,7 @@ def main():
         return 77
     shape = SHAPES[options.shape]
     layers = options.layers or shape[0]
-    about = {"program": "09_decode_torch", "torch": torch.__version__, "device": torch.cuda.get_device_name(),
+    about = {"program": "decode_torch", "torch": torch.__version__, "device": torch.cuda.get_device_name(),
              "shape": options.shape, "layers": layers, "sequences": options.sequences, "context": options.context,
              "weights": options.weights, "rounds": options.rounds}
     for part in options.parts:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The decoder's weights, cache and activations on the device, random with a fixed seed. */
-#ifndef PDL_EXAMPLES_DECODE_MODEL_CUH
-#define PDL_EXAMPLES_DECODE_MODEL_CUH
+#ifndef PDL_BENCH_DECODE_MODEL_CUH
+#define PDL_BENCH_DECODE_MODEL_CUH
 
 #include <cmath>
 
@@ -292,4 +292,4 @@ class decoder_model
     }
 };
 
-#endif /* PDL_EXAMPLES_DECODE_MODEL_CUH */
+#endif /* PDL_BENCH_DECODE_MODEL_CUH */

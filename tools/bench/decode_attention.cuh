@@ -9,8 +9,8 @@
  * Each block sends its partial results to the blocks that put them together, and announces them at a
  * barrier there, so that nobody waits for anything else. With short contexts there is little to do and
  * nothing to hide it behind: what counts is the time from the wait to the last store. */
-#ifndef PDL_EXAMPLES_DECODE_ATTENTION_CUH
-#define PDL_EXAMPLES_DECODE_ATTENTION_CUH
+#ifndef PDL_BENCH_DECODE_ATTENTION_CUH
+#define PDL_BENCH_DECODE_ATTENTION_CUH
 
 #include <type_traits>
 
@@ -488,4 +488,4 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
     stamp_end(args.stamps);
 }
 
-#endif /* PDL_EXAMPLES_DECODE_ATTENTION_CUH */
+#endif /* PDL_BENCH_DECODE_ATTENTION_CUH */

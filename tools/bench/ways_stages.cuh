@@ -5,8 +5,8 @@
  * output of four blocks of the stage before, its own and three others, `stride` apart. The 64 KiB
  * of weights that a block needs depend on nothing: they go into registers before the block waits
  * for its inputs. */
-#ifndef PDL_EXAMPLES_THREE_STAGES_CUH
-#define PDL_EXAMPLES_THREE_STAGES_CUH
+#ifndef PDL_BENCH_WAYS_STAGES_CUH
+#define PDL_BENCH_WAYS_STAGES_CUH
 
 #include <cmath>
 
@@ -199,4 +199,4 @@ inline std::vector<float> three_stages(const std::vector<float> &weights, std::v
     return x;
 }
 
-#endif /* PDL_EXAMPLES_THREE_STAGES_CUH */
+#endif /* PDL_BENCH_WAYS_STAGES_CUH */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of very different lengths, and kernels that reduce each to one number. The numbers are 32-bit
  * integers that add up modulo 2^32, so that every order of adding gives the same bits. */
-#ifndef PDL_EXAMPLES_UNEVEN_ROWS_CUH
-#define PDL_EXAMPLES_UNEVEN_ROWS_CUH
+#ifndef PDL_BENCH_UNEVEN_ROWS_CUH
+#define PDL_BENCH_UNEVEN_ROWS_CUH
 
 #include <vector>
 
@@ -251,4 +251,4 @@ static __global__ void add_long(row_data data, work_lists *lists, unsigned *sums
     leave(lists, work_lists::LONG);
 }
 
-#endif /* PDL_EXAMPLES_UNEVEN_ROWS_CUH */
+#endif /* PDL_BENCH_UNEVEN_ROWS_CUH */

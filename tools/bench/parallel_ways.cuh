@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A token's steps on one device, with the sums over all devices, and five ways to launch them. */
-#ifndef PDL_EXAMPLES_PARALLEL_WAYS_CUH
-#define PDL_EXAMPLES_PARALLEL_WAYS_CUH
+#ifndef PDL_BENCH_PARALLEL_WAYS_CUH
+#define PDL_BENCH_PARALLEL_WAYS_CUH
 
 #include <map>
 
@@ -289,4 +289,4 @@ class token
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_WAYS_CUH */
+#endif /* PDL_BENCH_PARALLEL_WAYS_CUH */

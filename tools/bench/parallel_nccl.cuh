@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A communicator of NCCL, or the reason why there is none. */
-#ifndef PDL_EXAMPLES_PARALLEL_NCCL_CUH
-#define PDL_EXAMPLES_PARALLEL_NCCL_CUH
+#ifndef PDL_BENCH_PARALLEL_NCCL_CUH
+#define PDL_BENCH_PARALLEL_NCCL_CUH
 
 #include "common.cuh"
 #include "decode_device.cuh"
 #include "parallel_team.cuh"
 
-#ifdef PDL_EXAMPLE_NCCL
+#ifdef PDL_BENCH_NCCL
 
 #include <dlfcn.h>
 #include <nccl.h>
@@ -167,4 +167,4 @@ class nccl_team
 
 #endif
 
-#endif /* PDL_EXAMPLES_PARALLEL_NCCL_CUH */
+#endif /* PDL_BENCH_PARALLEL_NCCL_CUH */

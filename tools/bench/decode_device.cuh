@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the decoder's kernels share: the model's shape, pairs of bf16, tensor core products, and bulk
  * copies. */
-#ifndef PDL_EXAMPLES_DECODE_DEVICE_CUH
-#define PDL_EXAMPLES_DECODE_DEVICE_CUH
+#ifndef PDL_BENCH_DECODE_DEVICE_CUH
+#define PDL_BENCH_DECODE_DEVICE_CUH
 
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
@@ -199,4 +199,4 @@ __device__ inline void barrier_wait_cluster(unsigned barrier, unsigned parity)
     });
 }
 
-#endif /* PDL_EXAMPLES_DECODE_DEVICE_CUH */
+#endif /* PDL_BENCH_DECODE_DEVICE_CUH */

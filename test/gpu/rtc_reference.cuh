@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What 10_rtc_unary's results are compared with: the conversions and the operators on the host, written
+/* What rtc_unary.cu's results are compared with: the conversions and the operators on the host, written
  * in another way than include/pdl/types.cuh has them. */
-#ifndef PDL_EXAMPLES_RTC_REFERENCE_CUH
-#define PDL_EXAMPLES_RTC_REFERENCE_CUH
+#ifndef PDL_TEST_RTC_REFERENCE_CUH
+#define PDL_TEST_RTC_REFERENCE_CUH
 
 #include <algorithm>
 #include <cmath>
@@ -282,4 +282,4 @@ inline bool matches(pdl_vector_type type, uint64_t bits, const number &expected)
                : low.floating <= got.floating && got.floating <= high.floating;
 }
 
-#endif /* PDL_EXAMPLES_RTC_REFERENCE_CUH */
+#endif /* PDL_TEST_RTC_REFERENCE_CUH */

@@ -10,8 +10,8 @@
  * Two ways to say that a part has come. REDUCE_PAIRED stores each pair of values with the number of the
  * round beside it in one word of 64 bits, which arrives as a whole: no fence. REDUCE_FENCED stores the
  * values, then a flag for each block with release at system scope; the reader loads it with acquire. */
-#ifndef PDL_EXAMPLES_PARALLEL_REDUCE_CUH
-#define PDL_EXAMPLES_PARALLEL_REDUCE_CUH
+#ifndef PDL_BENCH_PARALLEL_REDUCE_CUH
+#define PDL_BENCH_PARALLEL_REDUCE_CUH
 
 #include <cuda/atomic>
 
@@ -123,4 +123,4 @@ static __global__ void __launch_bounds__(reduce_threads) reduce(const reduce_arg
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_REDUCE_CUH */
+#endif /* PDL_BENCH_PARALLEL_REDUCE_CUH */

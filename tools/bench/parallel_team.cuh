@@ -2,8 +2,8 @@
 /* The ranks of a run on the host: threads of one process, or processes of one machine that meet under
  * a name. They have a barrier, an exchange of data, and a guard that ends a process with an error when
  * another one has died or has been silent for too long, whatever call it is stuck in. */
-#ifndef PDL_EXAMPLES_PARALLEL_TEAM_CUH
-#define PDL_EXAMPLES_PARALLEL_TEAM_CUH
+#ifndef PDL_BENCH_PARALLEL_TEAM_CUH
+#define PDL_BENCH_PARALLEL_TEAM_CUH
 
 #include <atomic>
 #include <cerrno>
@@ -334,4 +334,4 @@ class team
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_TEAM_CUH */
+#endif /* PDL_BENCH_PARALLEL_TEAM_CUH */

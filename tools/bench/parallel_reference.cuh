@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every step of a device's share in float64 on the host, each from what the device gave it. The numbers
  * of the model come from their places in the whole, not from the device. */
-#ifndef PDL_EXAMPLES_PARALLEL_REFERENCE_CUH
-#define PDL_EXAMPLES_PARALLEL_REFERENCE_CUH
+#ifndef PDL_BENCH_PARALLEL_REFERENCE_CUH
+#define PDL_BENCH_PARALLEL_REFERENCE_CUH
 
 #include <thread>
 
@@ -239,4 +239,4 @@ class reference
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_REFERENCE_CUH */
+#endif /* PDL_BENCH_PARALLEL_REFERENCE_CUH */

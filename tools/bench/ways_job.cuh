@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways to run the job of three_stages.cuh, many jobs in a row. */
-#ifndef PDL_EXAMPLES_JOB_WAYS_CUH
-#define PDL_EXAMPLES_JOB_WAYS_CUH
+/* The ways to run the job of ways_stages.cuh, many jobs in a row. */
+#ifndef PDL_BENCH_WAYS_JOB_CUH
+#define PDL_BENCH_WAYS_JOB_CUH
 
 #include <pdl/chain.h>
 #include <pdl/cudart.h>
 
 #include "buffer.cuh"
-#include "three_stages.cuh"
+#include "ways_stages.cuh"
 
 enum way { PLAIN, OVERLAPPED, CHAIN, LONG_CHAIN, GRID_SYNC, MEGAKERNEL, WAYS };
 static const char *const way_names[WAYS] = {
@@ -139,4 +139,4 @@ struct work {
     }
 };
 
-#endif /* PDL_EXAMPLES_JOB_WAYS_CUH */
+#endif /* PDL_BENCH_WAYS_JOB_CUH */

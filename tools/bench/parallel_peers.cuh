@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the ranks know of each other's devices, and the inboxes in their memory. */
-#ifndef PDL_EXAMPLES_PARALLEL_PEERS_CUH
-#define PDL_EXAMPLES_PARALLEL_PEERS_CUH
+#ifndef PDL_BENCH_PARALLEL_PEERS_CUH
+#define PDL_BENCH_PARALLEL_PEERS_CUH
 
 #include "parallel_reduce.cuh"
 #include "parallel_shard.cuh"
@@ -162,4 +162,4 @@ class peers
 
 } // namespace parallel
 
-#endif /* PDL_EXAMPLES_PARALLEL_PEERS_CUH */
+#endif /* PDL_BENCH_PARALLEL_PEERS_CUH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timing on the device: batches queued behind a gate, and stamps of when a kernel's blocks ran. */
-#ifndef PDL_EXAMPLES_TIMING_CUH
-#define PDL_EXAMPLES_TIMING_CUH
+#ifndef PDL_BENCH_TIMING_CUH
+#define PDL_BENCH_TIMING_CUH
 
 #include <pdl/device.cuh>
 
@@ -56,32 +56,6 @@ static __global__ void gate_kernel(const volatile int *open)
     }
 }
 
-/* The smallest step that the clock was seen to make. */
-static __global__ void clock_step_kernel(unsigned long long *step)
-{
-    unsigned long long smallest = ~0ull;
-    unsigned long long last = device_clock();
-    for (int i = 0; i < 20000; i++) {
-        const unsigned long long now = device_clock();
-        if (now != last && now - last < smallest) {
-            smallest = now - last;
-        }
-        last = now;
-    }
-    *step = smallest;
-}
-
-inline unsigned long long device_clock_resolution()
-{
-    unsigned long long *device = nullptr;
-    unsigned long long host = 0;
-    CHECK(cudaMalloc(&device, sizeof(*device)));
-    clock_step_kernel<<<1, 1>>>(device);
-    CHECK(cudaMemcpy(&host, device, sizeof(host), cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(device));
-    return host;
-}
-
 /* Runs batches of work so that the device never waits for the host: all of a batch is queued while
  * a kernel in front of it spins on a flag in host memory. A batch must fit in the launch queue
  * (about a thousand launches), and its kernels must have run before, because loading one waits for
@@ -131,4 +105,4 @@ class gated_stream
     int *open_ = nullptr;
 };
 
-#endif /* PDL_EXAMPLES_TIMING_CUH */
+#endif /* PDL_BENCH_TIMING_CUH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every step of the decoder in float64 on the host, each from what the device gave it. */
-#ifndef PDL_EXAMPLES_DECODE_REFERENCE_CUH
-#define PDL_EXAMPLES_DECODE_REFERENCE_CUH
+#ifndef PDL_BENCH_DECODE_REFERENCE_CUH
+#define PDL_BENCH_DECODE_REFERENCE_CUH
 
 #include <cstring>
 #include <thread>
@@ -344,4 +344,4 @@ inline std::vector<double> check_token(const decoder_model &m, const std::vector
     return largest;
 }
 
-#endif /* PDL_EXAMPLES_DECODE_REFERENCE_CUH */
+#endif /* PDL_BENCH_DECODE_REFERENCE_CUH */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Six ways to launch the decoder's steps: raw CUDA, but for two of libpdl. */
-#ifndef PDL_EXAMPLES_DECODE_WAYS_CUH
-#define PDL_EXAMPLES_DECODE_WAYS_CUH
+#ifndef PDL_BENCH_DECODE_WAYS_CUH
+#define PDL_BENCH_DECODE_WAYS_CUH
 
 #include <pdl/cudart.h>
 
@@ -179,4 +179,4 @@ class overlap_counter
     decoder_runs runs_;
 };
 
-#endif /* PDL_EXAMPLES_DECODE_WAYS_CUH */
+#endif /* PDL_BENCH_DECODE_WAYS_CUH */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The text that 10_rtc_unary compiles at run time: operators, and the one kernel that they go through.
+/* The text that rtc_unary.cu compiles at run time: operators, and the one kernel that they go through.
  *
  * An operator gets its argument as the type that values of the input are computed with (float, double,
  * int, unsigned, long long or unsigned long long) and returns what it likes. */
-#ifndef PDL_EXAMPLES_RTC_OPERATORS_H
-#define PDL_EXAMPLES_RTC_OPERATORS_H
+#ifndef PDL_TEST_RTC_OPERATORS_H
+#define PDL_TEST_RTC_OPERATORS_H
 
 static const char unary_text[] = R"(
 #include <pdl/device.cuh>
@@ -116,4 +116,4 @@ static const char *const unary_names[UNARY_COUNT] = {
     "sigmoid",    "identity", "relu",   "absolute", "negative", "square",
     "reciprocal", "sqrt_of",  "exp_of", "log_of",   "tanh_of"};
 
-#endif /* PDL_EXAMPLES_RTC_OPERATORS_H */
+#endif /* PDL_TEST_RTC_OPERATORS_H */
