@@ -111,7 +111,7 @@ typedef enum pdl_timeline_format {
  * Writes it to a file.
  *
  * @param path "-" is standard output
- * @param columns width of the text, 40 to 400; 0: 80. Other formats ignore it
+ * @param columns width of the text, 72 to 400; 0: 80. Other formats ignore it
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_FILE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format format,

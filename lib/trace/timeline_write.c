@@ -31,9 +31,9 @@ pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format 
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "format", "there is no format %d",
                               (int)format);
     }
-    if (columns != 0 && (columns < 40 || columns > 400)) {
+    if (columns != 0 && (columns < 72 || columns > 400)) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "columns",
-                              "columns is %u, not 40 to 400 or 0 for 80", (unsigned)columns);
+                              "columns is %u, not 72 to 400 or 0 for 80", (unsigned)columns);
     }
     FILE *out;
     status = pdl_output_open(path, &out);
