@@ -13,14 +13,6 @@
 #include "core/sized.h"
 #include "trace/driver.h"
 
-#define MILLISECOND INT64_C(1000000)
-#define SECOND      (1000 * MILLISECOND)
-
-/* See pdl_trace_collect(): what a timer does that nobody has set. */
-#define BACK_MOST   (10 * MILLISECOND)
-#define LAUNCH_MOST (600 * SECOND)
-#define GAP_MOST    (86400 * SECOND)
-
 /* As pdl/trace.cuh writes it. 0: no stamp; launches count from 1. */
 struct record {
     uint64_t start;
@@ -251,8 +243,6 @@ struct found {
     const struct launch *launch;
     uint64_t blocks;
     int64_t start;
-    int64_t end;
-    bool left_out;
 };
 
 struct collection {
@@ -294,55 +284,8 @@ static void look_at(struct collection *all, struct found *found)
             continue;
         }
         const int64_t start = (int64_t)r->start;
-        const int64_t end = (int64_t)r->end;
         found->start = found->blocks > 0 && found->start < start ? found->start : start;
-        found->end = found->blocks > 0 && found->end > end ? found->end : end;
         found->blocks++;
-    }
-}
-
-static void leave_out(struct collection *all, struct found *found)
-{
-    if (!found->left_out) {
-        found->left_out = true;
-        all->report.timer += found->blocks;
-    }
-}
-
-/* The launch before on the same track. */
-static const struct found *before_on_track(const struct collection *all, size_t index)
-{
-    for (size_t i = index; i > 0; i--) {
-        const struct found *other = &all->found[i - 1];
-        if (other->blocks > 0 && !other->left_out &&
-            strcmp(other->launch->track, all->found[index].launch->track) == 0) {
-            return other;
-        }
-    }
-    return NULL;
-}
-
-/* Leaves out what lies before the last time that the timer was set, and what strides it. */
-static void look_for_resets(struct collection *all)
-{
-    size_t good_from = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        struct found *found = &all->found[i];
-        if (found->blocks == 0) {
-            continue;
-        }
-        if (found->end - found->start > LAUNCH_MOST) {
-            leave_out(all, found);
-            continue;
-        }
-        const struct found *before = before_on_track(all, i);
-        if (before != NULL &&
-            (found->start < before->start - BACK_MOST || found->start > before->end + GAP_MOST)) {
-            good_from = i;
-        }
-    }
-    for (size_t i = 0; i < good_from; i++) {
-        leave_out(all, &all->found[i]);
     }
 }
 
@@ -392,14 +335,14 @@ static pdl_status add_all(struct collection *all, pdl_timeline *timeline)
     pdl_status status = PDL_SUCCESS;
     for (size_t i = 0; i < all->count; i++) {
         const struct found *found = &all->found[i];
-        if (found->blocks > 0 && !found->left_out) {
+        if (found->blocks > 0) {
             zero = found->start < zero ? found->start : zero;
             all->report.launches++;
             all->report.blocks += found->blocks;
         }
     }
     for (size_t i = 0; i < all->count && status == PDL_SUCCESS; i++) {
-        if (all->found[i].blocks > 0 && !all->found[i].left_out) {
+        if (all->found[i].blocks > 0) {
             status = add_blocks(all, &all->found[i], zero, timeline);
         }
     }
@@ -413,7 +356,7 @@ static pdl_status add_all(struct collection *all, pdl_timeline *timeline)
     }
     if (status == PDL_SUCCESS) {
         status = add_lost(timeline, all->report.timer,
-                          "left out: the device's timer was set to another time meanwhile");
+                          "left out: the device's timer was set to an earlier time meanwhile");
     }
     return status;
 }
@@ -468,7 +411,6 @@ static pdl_status collect(const struct pdl_trace *trace, pdl_timeline *timeline,
         all.found[i].launch = &trace->launches[trace->first + i];
         look_at(&all, &all.found[i]);
     }
-    look_for_resets(&all);
     status = add_all(&all, timeline);
     if (status == PDL_SUCCESS && report != NULL) {
         pdl_sized_copy(report, &all.report, sizeof(all.report));
