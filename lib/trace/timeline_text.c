@@ -8,6 +8,7 @@
 /* Of each track, the first launches are shown. */
 #define LAUNCHES_MOST 24
 
+#define LINE_MOST    1000 /* characters of a note or a name, which a terminal wraps */
 #define COLUMNS_MOST 400
 #define NUMBER_WIDTH 10
 #define NUMBERS      5 /* start, end, blocked, triggered, blocks */
@@ -42,7 +43,7 @@ static void put_name(const struct text *text, const char *name, uint32_t width)
 
 static void put_line(const struct text *text, const char *line)
 {
-    pdl_text_put_shown(text->out, line, SIZE_MAX);
+    pdl_text_put_shown(text->out, line, LINE_MOST);
     (void)fputc('\n', text->out);
 }
 
@@ -90,7 +91,7 @@ static pdl_status put_track(const struct text *text, uint32_t track)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    pdl_text_put_shown(text->out, name, SIZE_MAX);
+    pdl_text_put_shown(text->out, name, LINE_MOST);
     (void)fputs(name[0] != '\0' ? ": " : "", text->out);
     put_line(text, sentence);
     PDL_TIMELINE_EACH(text->timeline, track, i)
