@@ -30,7 +30,7 @@ typedef struct pdl_timeline pdl_timeline;
 typedef struct pdl_timeline_block {
     uint32_t launch;      /**< Index of its launch. */
     uint32_t block;       /**< Linear index in the grid. */
-    uint32_t sm;          /**< The SM that it ran on. */
+    uint32_t sm;          /**< The SM that it ran on, 0 to 65,535. */
     uint32_t reserved;    /**< 0. */
     int64_t start_ns;     /**< Its first instruction. */
     int64_t wait_ns;      /**< When it began to wait, or PDL_TIMELINE_NONE. */
@@ -94,14 +94,15 @@ PDL_API pdl_status pdl_timeline_summarize(const pdl_timeline *timeline, const ch
 
 /** Forms of output. */
 typedef enum pdl_timeline_format {
-    /** A table with one line per launch (of a long list the first and the last), and a picture of
-     * characters in UTF-8, as wide as `columns`. Two tracks of the same kernels are compared in the
-     * first line. */
+    /** A table with one line per launch, of each track the first 24, and a picture of them of
+     * characters in UTF-8, both as wide as `columns`. Two tracks of the same kernels are compared
+     * in the first line. */
     PDL_TIMELINE_TEXT = 1,
-    /** A picture: one band per launch, one row per SM, time from left to right, one colour per kernel,
-     * waits hatched, a mark at each trigger; tracks below one another on one axis. Up to 24 launches,
-     * each a single wave of blocks that start and end together, have bands only. Two tracks of the
-     * same kernels are compared in the title. Light and dark by the viewer's preference. */
+    /** A picture: one bar per launch, one row per SM, time from left to right, one colour per kernel,
+     * waits hatched, a mark at each trigger; tracks below one another on one axis. Launches that are
+     * each a single wave of blocks that start and end together have no rows of SMs, and neither have
+     * more than 20,000 blocks or 400 SMs. Two tracks of the same kernels are compared in the title.
+     * Light and dark by the viewer's preference. */
     PDL_TIMELINE_SVG = 2,
     /** Trace Event Format, for Perfetto and chrome://tracing. */
     PDL_TIMELINE_TRACE = 3
@@ -111,26 +112,11 @@ typedef enum pdl_timeline_format {
  * Writes it to a file.
  *
  * @param path "-" is standard output
- * @param columns width of the text, 40 to 400; 0: 80. Other formats ignore it
+ * @param columns width of the text, 72 to 400; 0: 80. Other formats ignore it
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_FILE, PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_timeline_write(const pdl_timeline *timeline, pdl_timeline_format format,
                                       const char *path, uint32_t columns);
-
-struct pdl_chain;
-
-/**
- * Writes a chain (pdl/chain.h) as a description from which `pdltool sim` predicts its timeline: each
- * link's kernel with its grid, block, registers and shared memory, and how it depends on others.
- *
- * The lengths of the kernels' phases are unknown: the file has 1 us each before the wait, before
- * the trigger and after it, to be replaced by measured times. The file is text, and each kernel's
- * name is one word.
- * @param path the file, which is replaced; "-" is standard output
- * Errors: PDL_ERROR_INVALID_ARGUMENT (no path, or a chain without links), PDL_ERROR_FILE,
- * PDL_ERROR_OUT_OF_MEMORY, those of pdl_chain_explain() and pdl_kernel_get().
- */
-PDL_API pdl_status pdl_chain_describe(struct pdl_chain *chain, const char *path);
 
 #ifdef __cplusplus
 }

@@ -64,9 +64,8 @@ PDL_API void pdl_trace_destroy(pdl_trace *trace);
 /**
  * Reserves space for the blocks of a launch, and returns the kernel's argument.
  *
- * Makes no driver call, so it may be used before every launch and in a capture. Launches of one
- * track must be reserved in the order in which they start on the device. If they replace older
- * launches, those are lost and counted. If a launch has more blocks than the trace, the first
+ * Makes no driver call, so it may be used before every launch and in a capture. If they
+ * replace older launches, those are lost and counted. If a launch has more blocks than the trace, the first
  * blocks are stamped and the others lost.
  * @param kernel its name; launches with the same name have the same colour. Copied
  * @param track the name of its stream or launch path ("with PDL"). Copied; NULL: ""
@@ -83,7 +82,7 @@ typedef struct pdl_trace_report {
     uint64_t blocks;      /**< In the timeline. */
     uint64_t overwritten; /**< Lost: the space was reserved again for newer launches. */
     uint64_t unwritten;   /**< Lost: the block did not reach PDL_TRACE_END(), or did not run. */
-    uint64_t timer;       /**< Lost: the device's timer was changed. */
+    uint64_t timer;       /**< Lost: the stamps decrease, because the device's timer was changed. */
 } pdl_trace_report;
 
 /** Initializer of a pdl_trace_report. */
@@ -96,10 +95,7 @@ typedef struct pdl_trace_report {
  * the first start of the added launches, so that two runs, collected separately under their own
  * tracks, begin at the same point. The timeline counts lost blocks and has the reason.
  *
- * A change of the timer shows as decreasing stamps in a block, or as a launch that starts more
- * than 10 ms before the previous one on the same track. It also shows as a launch of more than 10
- * minutes, or a day between launches. Launches before the change, and blocks and launches during
- * it, are left out.
+ * A block whose stamps decrease, because the device's timer was changed while it ran, is left out.
  *
  * Maps to cuMemcpyDtoH. May be called again: it removes nothing.
  * @param[in,out] report NULL: none

@@ -53,18 +53,13 @@ bool pdl_names_add(struct pdl_names *names, const char *name, uint32_t *index)
     return true;
 }
 
-void pdl_tree_free(void **tree, int (*compare_items)(const void *, const void *))
-{
-    while (*tree != NULL) {
-        void *const item = *(void **)*tree;
-        (void)tdelete(item, tree, compare_items);
-        free(item);
-    }
-}
-
 void pdl_names_free(struct pdl_names *names)
 {
-    pdl_tree_free(&names->tree, compare);
+    while (names->tree != NULL) {
+        struct node *const node = *(struct node **)names->tree;
+        (void)tdelete(node, &names->tree, compare);
+        free(node);
+    }
     free((void *)names->names);
     *names = (struct pdl_names){.names = NULL};
 }

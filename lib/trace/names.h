@@ -21,9 +21,6 @@ bool pdl_names_add(struct pdl_names *names, const char *name, uint32_t *index);
 /* Whether it is there, and its index. */
 bool pdl_names_find(const struct pdl_names *names, const char *name, uint32_t *index);
 
-/* Frees a tree of tsearch() and its items. */
-void pdl_tree_free(void **tree, int (*compare)(const void *, const void *));
-
 /* Leaves it empty. */
 void pdl_names_free(struct pdl_names *names);
 

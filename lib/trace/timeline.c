@@ -2,11 +2,11 @@
 /* Timelines: launches and their blocks. */
 #include "trace/timeline.h"
 
-#include <search.h>
 #include <stdlib.h>
 
 #include "core/array.h"
 #include "core/error.h"
+#include "trace/layout.h"
 
 /* Of a stamp: so that the difference of any two can be told. The clock of a device counts from 1970
  * and is at 1.8e18. */
@@ -17,32 +17,6 @@ static pdl_status name_index(struct pdl_names *names, const char *name, uint32_t
     return pdl_names_add(names, name, index)
                ? PDL_SUCCESS
                : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a name");
-}
-
-static int compare_sms(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-static bool add_sm(struct pdl_timeline_sms *sms, uint32_t sm)
-{
-    if (tfind(&sm, &sms->tree, compare_sms) != NULL) {
-        return true;
-    }
-    uint32_t *const own =
-        PDL_ARRAY_ROOM(sms->items, sms->count, sms->room) ? malloc(sizeof(*own)) : NULL;
-    if (own == NULL) {
-        return false;
-    }
-    *own = sm;
-    if (tsearch(own, &sms->tree, compare_sms) == NULL) {
-        free(own);
-        return false;
-    }
-    sms->items[sms->count++] = sm;
-    return true;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -72,8 +46,6 @@ void pdl_timeline_destroy(pdl_timeline *timeline)
         free(timeline->launches);
         free(timeline->blocks);
         free(timeline->next_blocks);
-        free(timeline->sms.items);
-        pdl_tree_free(&timeline->sms.tree, compare_sms);
         free(timeline);
     }
 }
@@ -104,7 +76,8 @@ static pdl_status track_index(pdl_timeline *timeline, const char *name, uint32_t
 pdl_status pdl_timeline_add_launch(pdl_timeline *timeline, const char *kernel, const char *track,
                                    uint32_t *launch)
 {
-    struct pdl_timeline_launch made = {.waited_ns = PDL_TIMELINE_NONE,
+    struct pdl_timeline_launch made = {.wait_ns = PDL_TIMELINE_NONE,
+                                       .waited_ns = PDL_TIMELINE_NONE,
                                        .triggered_ns = PDL_TIMELINE_NONE,
                                        .next = PDL_TIMELINE_END,
                                        .first_block = PDL_TIMELINE_END,
@@ -165,6 +138,10 @@ static pdl_status check_block(const pdl_timeline *timeline, const pdl_timeline_b
                               "launch is %u and the timeline has %u launches",
                               (unsigned)block->launch, (unsigned)timeline->launch_count);
     }
+    if (block->sm >= PDL_TIMELINE_SMS_MOST) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sm", "sm is %u, not 0 to %u",
+                              (unsigned)block->sm, PDL_TIMELINE_SMS_MOST - 1);
+    }
     if (block->reserved != 0) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "reserved", "reserved is %u, not 0",
                               (unsigned)block->reserved);
@@ -191,10 +168,10 @@ static pdl_status check_block(const pdl_timeline *timeline, const pdl_timeline_b
     return status;
 }
 
-/* PDL_TIMELINE_NONE is below every stamp. */
-static int64_t later(int64_t a, int64_t b)
+/* Of a launch and one more block, PDL_TIMELINE_NONE being no time. */
+static int64_t earlier(int64_t of_launch, int64_t time_ns)
 {
-    return a > b ? a : b;
+    return of_launch == PDL_TIMELINE_NONE || time_ns < of_launch ? time_ns : of_launch;
 }
 
 static void add_to_launch(struct pdl_timeline_launch *launch, const pdl_timeline_block *block)
@@ -207,13 +184,14 @@ static void add_to_launch(struct pdl_timeline_launch *launch, const pdl_timeline
     }
     launch->blocks++;
     if (block->wait_ns != PDL_TIMELINE_NONE) {
-        launch->waits++;
+        launch->wait_ns = earlier(launch->wait_ns, block->wait_ns);
+        launch->waited_ns = earlier(launch->waited_ns, block->waited_ns);
         launch->blocked_ns =
             pdl_timeline_sum(launch->blocked_ns, block->waited_ns - block->wait_ns);
     }
-    launch->triggers += block->triggered_ns != PDL_TIMELINE_NONE;
-    launch->waited_ns = later(launch->waited_ns, block->waited_ns);
-    launch->triggered_ns = later(launch->triggered_ns, block->triggered_ns);
+    if (block->triggered_ns > launch->triggered_ns) { /* PDL_TIMELINE_NONE is below every time */
+        launch->triggered_ns = block->triggered_ns;
+    }
 }
 
 pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_block *block)
@@ -226,8 +204,7 @@ pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_blo
         return status;
     }
     if (!PDL_ARRAY_ROOM(timeline->blocks, timeline->block_count, timeline->block_room) ||
-        !PDL_ARRAY_ROOM(timeline->next_blocks, timeline->block_count, timeline->next_room) ||
-        !add_sm(&timeline->sms, block->sm)) {
+        !PDL_ARRAY_ROOM(timeline->next_blocks, timeline->block_count, timeline->next_room)) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for block %llu",
                         (unsigned long long)timeline->block_count);
     }
@@ -238,6 +215,8 @@ pdl_status pdl_timeline_add_block(pdl_timeline *timeline, const pdl_timeline_blo
     *(launch->blocks == 0 ? &launch->first_block : &timeline->next_blocks[launch->last_block]) =
         index;
     launch->last_block = index;
+    timeline->sm_count += !timeline->sms[block->sm];
+    timeline->sms[block->sm] = true;
     add_to_launch(launch, block);
     return PDL_SUCCESS;
 }
@@ -285,4 +264,86 @@ bool pdl_timeline_span(const struct pdl_timeline *timeline, uint32_t track, int6
         found = true;
     }
     return found;
+}
+
+/* ---- lanes ------------------------------------------------------------------------------------ */
+
+pdl_timeline_block pdl_timeline_whole(const struct pdl_timeline *timeline, uint32_t launch)
+{
+    const struct pdl_timeline_launch *const of = &timeline->launches[launch];
+    return (pdl_timeline_block){.launch = launch,
+                                .start_ns = of->start_ns,
+                                .wait_ns = of->wait_ns,
+                                .waited_ns = of->waited_ns,
+                                .triggered_ns = of->triggered_ns,
+                                .end_ns = of->end_ns};
+}
+
+static int compare_slots(const void *left, const void *right)
+{
+    const struct pdl_timeline_slot *a = left;
+    const struct pdl_timeline_slot *b = right;
+    if (a->track != b->track) {
+        return a->track < b->track ? -1 : 1;
+    }
+    if (a->times.sm != b->times.sm) {
+        return a->times.sm < b->times.sm ? -1 : 1;
+    }
+    if (a->times.start_ns != b->times.start_ns) {
+        return a->times.start_ns < b->times.start_ns ? -1 : 1;
+    }
+    if (a->times.launch != b->times.launch) {
+        return a->times.launch < b->times.launch ? -1 : 1;
+    }
+    return (a->times.block > b->times.block) - (a->times.block < b->times.block);
+}
+
+static void assign_lanes(struct pdl_timeline_slot *slots, size_t count)
+{
+    struct pdl_lanes lanes = {.used = 0};
+    qsort(slots, count, sizeof(*slots), compare_slots);
+    for (size_t i = 0; i < count; i++) {
+        const pdl_timeline_block *const times = &slots[i].times;
+        if (i > 0 && (slots[i].track != slots[i - 1].track || times->sm != slots[i - 1].times.sm)) {
+            lanes.used = 0;
+        }
+        slots[i].lane = pdl_lanes_take(&lanes, times->start_ns, times->end_ns);
+    }
+}
+
+static pdl_status make_slots(size_t count, struct pdl_timeline_slot **slots)
+{
+    *slots = calloc(count + 1, sizeof(**slots));
+    return *slots != NULL
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for the lanes of %zu blocks", count);
+}
+
+pdl_status pdl_timeline_launch_slots(const struct pdl_timeline *timeline,
+                                     struct pdl_timeline_slot **slots, size_t *count)
+{
+    const pdl_status status = make_slots(timeline->launch_count, slots);
+    *count = 0;
+    for (uint32_t i = 0; status == PDL_SUCCESS && i < timeline->launch_count; i++) {
+        if (timeline->launches[i].blocks > 0) {
+            (*slots)[(*count)++] = (struct pdl_timeline_slot){
+                .track = timeline->launches[i].track, .times = pdl_timeline_whole(timeline, i)};
+        }
+    }
+    assign_lanes(*slots, *count);
+    return status;
+}
+
+pdl_status pdl_timeline_block_slots(const struct pdl_timeline *timeline,
+                                    struct pdl_timeline_slot **slots, size_t *count)
+{
+    const pdl_status status = make_slots((size_t)timeline->block_count, slots);
+    *count = status == PDL_SUCCESS ? (size_t)timeline->block_count : 0;
+    for (size_t i = 0; i < *count; i++) {
+        const pdl_timeline_block *const block = &timeline->blocks[i];
+        (*slots)[i] = (struct pdl_timeline_slot){.track = timeline->launches[block->launch].track,
+                                                 .times = *block};
+    }
+    assign_lanes(*slots, *count);
+    return status;
 }

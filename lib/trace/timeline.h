@@ -15,12 +15,11 @@ struct pdl_timeline_launch {
     uint32_t kernel; /* index of its name */
     uint32_t track;
     uint64_t blocks;
-    uint64_t waits;       /* blocks that waited */
-    uint64_t triggers;    /* blocks that triggered */
     int64_t start_ns;     /* first */
     int64_t end_ns;       /* last */
-    int64_t waited_ns;    /* the last return from a wait; PDL_TIMELINE_NONE if !waits */
-    int64_t triggered_ns; /* the last trigger; PDL_TIMELINE_NONE if !triggers */
+    int64_t wait_ns;      /* the first that began; PDL_TIMELINE_NONE: no block waited */
+    int64_t waited_ns;    /* the first that returned: all do when the launch before has ended */
+    int64_t triggered_ns; /* the last trigger; PDL_TIMELINE_NONE: none */
     int64_t blocked_ns;   /* of all blocks together */
     uint32_t next;        /* launch of the track; PDL_TIMELINE_END: there is none */
     uint32_t first_block; /* likewise */
@@ -33,13 +32,8 @@ struct pdl_timeline_track {
     uint32_t last;
 };
 
-/* The SMs that have blocks, in the order of their coming. */
-struct pdl_timeline_sms {
-    uint32_t *items;
-    uint32_t count;
-    size_t room;
-    void *tree; /* of tsearch() */
-};
+/* Of SMs. */
+#define PDL_TIMELINE_SMS_MOST 65536u
 
 struct pdl_timeline {
     struct pdl_names kernels;
@@ -53,10 +47,11 @@ struct pdl_timeline {
     pdl_timeline_block *blocks;
     uint32_t *next_blocks; /* of each block: the next one of its launch */
     size_t next_room;
-    struct pdl_timeline_sms sms;
     uint64_t block_count;
     size_t block_room;
     uint64_t lost;
+    uint32_t sm_count; /* those that have blocks */
+    bool sms[PDL_TIMELINE_SMS_MOST];
 };
 
 /* Refuses NULL. */
@@ -94,6 +89,22 @@ int64_t pdl_timeline_blocked(const struct pdl_timeline_launch *launch);
 /* The first start and the last end of a track's blocks, or of all; false if it has none. */
 bool pdl_timeline_span(const struct pdl_timeline *timeline, uint32_t track, int64_t *start_ns,
                        int64_t *end_ns);
+
+/* A launch, as if it were one block: from the first start to the last end. */
+pdl_timeline_block pdl_timeline_whole(const struct pdl_timeline *timeline, uint32_t launch);
+
+/* A launch or a block in its lane: of those of a track, or of those of an SM. */
+struct pdl_timeline_slot {
+    uint32_t track;
+    uint32_t lane;
+    pdl_timeline_block times;
+};
+
+/* All launches with blocks, or all blocks: by track, then by SM, then by start. *slots is malloced. */
+pdl_status pdl_timeline_launch_slots(const struct pdl_timeline *timeline,
+                                     struct pdl_timeline_slot **slots, size_t *count);
+pdl_status pdl_timeline_block_slots(const struct pdl_timeline *timeline,
+                                    struct pdl_timeline_slot **slots, size_t *count);
 
 /* a + b, as near as the type comes to it. */
 static inline int64_t pdl_timeline_sum(int64_t a, int64_t b)

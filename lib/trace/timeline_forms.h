@@ -3,7 +3,10 @@
 #ifndef PDL_LIB_TIMELINE_FORMS_H
 #define PDL_LIB_TIMELINE_FORMS_H
 
-#include "trace/timeline_layout.h"
+#include <stdio.h>
+
+#include "trace/text.h"
+#include "trace/timeline_summary.h"
 
 pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *out,
                                    uint32_t columns);

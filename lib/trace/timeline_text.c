@@ -1,456 +1,269 @@
 /* SPDX-License-Identifier: MIT */
 /* A timeline as text: how its tracks compare, a table of launches, and a picture of characters. */
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
 #include "trace/timeline_forms.h"
 
-/* Longer lists are cut: so many lines a track, and so many rows of the picture. */
-#define LINES_MOST 40
-#define ROWS_MOST  24
+/* Of each track, the first launches are shown. */
+#define LAUNCHES_MOST 24
+
+#define LINE_MOST    1000 /* characters of a note or a name, which a terminal wraps */
+#define COLUMNS_MOST 400
+#define NUMBER_WIDTH 10
+#define NUMBERS      5 /* start, end, blocked, triggered, blocks */
+#define INDEX_WIDTH  5
+#define LABEL_MOST   24
 
 struct text {
     const struct pdl_timeline *timeline;
     FILE *out;
     uint32_t columns;
-    uint32_t column; /* where the line stands */
-    bool words;      /* the line has words, beside its indentation */
-    int digits;      /* of microseconds, after the point */
-    int64_t start_ns;
+    int digits;       /* of microseconds, after the point */
+    int64_t start_ns; /* of the launches that are shown */
     int64_t end_ns;
-    int64_t zero_ns; /* shown as 0 */
 };
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static uint32_t length_of(const char *string)
+/* In just so many columns, cut or filled up. */
+static void put_name(const struct text *text, const char *name, uint32_t width)
 {
-    struct pdl_text_shown shown = pdl_text_show(string);
+    struct pdl_text_shown shown = pdl_text_show(name);
     uint32_t length = 0;
     while (pdl_text_shown_next(&shown) != 0) {
         length++;
     }
-    return length;
-}
-
-/* In just so many columns, cut or filled up. */
-static void put_name(struct text *text, const char *name, uint32_t width)
-{
-    const bool cut = length_of(name) > width;
-    struct pdl_text_shown shown = pdl_text_show(name);
+    shown = pdl_text_show(name);
     for (uint32_t i = 0; i < width; i++) {
         const uint32_t c = pdl_text_shown_next(&shown);
-        pdl_text_put(text->out, cut && i + 1 == width ? 0x2026 : c != 0 ? c : ' ');
+        pdl_text_put(text->out, length > width && i + 1 == width ? 0x2026 : c != 0 ? c : ' ');
     }
 }
 
-static void next_line(struct text *text)
+static void put_line(const struct text *text, const char *line)
 {
-    (void)fputs("\n  ", text->out);
-    text->column = 2;
-    text->words = false;
-}
-
-/* The next words of a paragraph, in the next line if this one has no room. They hold no spaces that
- * a line may break at but those between calls. */
-__attribute__((format(printf, 2, 3))) static void put_words(struct text *text, const char *format,
-                                                            ...)
-{
-    char words[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(words, sizeof(words), format, arguments);
-    va_end(arguments);
-    if (text->words && text->column + 1 + length_of(words) > text->columns) {
-        next_line(text);
-    } else if (text->words) {
-        (void)fputc(' ', text->out);
-        text->column++;
-    }
-    text->words = true;
-    struct pdl_text_shown shown = pdl_text_show(words);
-    for (uint32_t c = pdl_text_shown_next(&shown); c != 0; c = pdl_text_shown_next(&shown)) {
-        if (text->column == text->columns) { /* longer than a line */
-            next_line(text);
-        }
-        pdl_text_put(text->out, c);
-        text->column++;
-    }
-}
-
-static void end_paragraph(struct text *text)
-{
+    pdl_text_put_shown(text->out, line, LINE_MOST);
     (void)fputc('\n', text->out);
-    text->column = 0;
-    text->words = false;
-}
-
-/* Word by word. */
-static void put_sentence(struct text *text, const char *sentence)
-{
-    while (*sentence != '\0') {
-        const size_t length = strcspn(sentence, " ");
-        put_words(text, "%.*s", (int)length, sentence);
-        sentence += length;
-        sentence += strspn(sentence, " ");
-    }
-    end_paragraph(text);
-}
-
-/* ---- a track in numbers ---------------------------------------------------------------------- */
-
-static uint32_t permille(double share)
-{
-    return (uint32_t)(share * 1000 + 0.5);
-}
-
-static void put_summary(struct text *text, uint32_t track, const pdl_timeline_summary *summary)
-{
-    char us[PDL_TIMELINE_NUMBER];
-    const uint32_t shared = permille(summary->overlap_share);
-    const uint32_t sms = permille(summary->sm_share);
-    const char *name = text->timeline->tracks.names[track];
-    if (name[0] != '\0') {
-        put_words(text, "%.400s:", name);
-    }
-    put_words(text, "%s µs,", pdl_timeline_us(summary->span_ns, text->digits, us));
-    put_words(text, "overlap %s µs (%u.%u %%),",
-              pdl_timeline_us(summary->overlap_ns, text->digits, us), shared / 10, shared % 10);
-    put_words(text, "gaps %s µs,", pdl_timeline_us(summary->gap_ns, text->digits, us));
-    put_words(text, "SMs busy %u.%u %%", sms / 10, sms % 10);
-    end_paragraph(text);
 }
 
 /* ---- a line per launch -------------------------------------------------------------------------- */
 
-#define NUMBER_WIDTH 10
-#define INDEX_WIDTH  5
-
-/* How many of the columns have room: start, end, blocked, triggered, blocks. */
-static uint32_t numbers_in(const struct text *text)
-{
-    const uint32_t room = (text->columns - INDEX_WIDTH - 12) / NUMBER_WIDTH;
-    return room < 5 ? room : 5;
-}
-
 static void put_us(const struct text *text, int64_t time_ns, bool known)
 {
-    char us[PDL_TIMELINE_NUMBER];
-    const char *shown = known ? pdl_timeline_us(time_ns, text->digits, us) : "-";
-    (void)fprintf(text->out, "%*s", NUMBER_WIDTH,
-                  strlen(shown) < NUMBER_WIDTH ? shown : "********");
+    char us[PDL_MICROSECONDS];
+    (void)fprintf(text->out, " %*s", NUMBER_WIDTH - 1,
+                  known ? pdl_microseconds(time_ns, text->digits, us) : "-");
+}
+
+static uint32_t name_width(const struct text *text)
+{
+    return text->columns - INDEX_WIDTH - NUMBERS * NUMBER_WIDTH;
+}
+
+static void put_heads(const struct text *text)
+{
+    (void)fprintf(text->out, "%*s ", INDEX_WIDTH - 1, "");
+    put_name(text, "launch, times in µs", name_width(text));
+    (void)fprintf(text->out, "%10s%10s%10s%10s%10s\n", "start", "end", "blocked", "triggered",
+                  "blocks");
 }
 
 /* `number`: in its track. */
-static void put_launch(struct text *text, uint32_t index, uint32_t number)
+static void put_launch(const struct text *text, uint32_t index, uint32_t number)
 {
     const struct pdl_timeline_launch *launch = &text->timeline->launches[index];
-    const uint32_t numbers = numbers_in(text);
-    (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, number);
-    put_name(text, text->timeline->kernels.names[launch->kernel],
-             text->columns - INDEX_WIDTH - numbers * NUMBER_WIDTH);
-    put_us(text, launch->start_ns - text->zero_ns, launch->blocks > 0);
-    put_us(text, launch->end_ns - text->zero_ns, launch->blocks > 0);
-    if (numbers > 2) {
-        put_us(text, pdl_timeline_blocked(launch), launch->waits > 0);
-    }
-    if (numbers > 3) {
-        put_us(text, launch->triggers > 0 ? launch->triggered_ns - text->zero_ns : 0,
-               launch->triggers > 0);
-    }
-    if (numbers > 4) {
-        (void)fprintf(text->out, "%*llu", NUMBER_WIDTH, (unsigned long long)launch->blocks);
-    }
-    (void)fputc('\n', text->out);
+    (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, (unsigned)number);
+    put_name(text, text->timeline->kernels.names[launch->kernel], name_width(text));
+    put_us(text, launch->start_ns, launch->blocks > 0);
+    put_us(text, launch->end_ns, launch->blocks > 0);
+    put_us(text, pdl_timeline_blocked(launch), launch->wait_ns != PDL_TIMELINE_NONE);
+    put_us(text, launch->triggered_ns, launch->triggered_ns != PDL_TIMELINE_NONE);
+    (void)fprintf(text->out, "%*llu\n", NUMBER_WIDTH, (unsigned long long)launch->blocks);
 }
 
-static void put_heads(struct text *text)
+static pdl_status put_track(const struct text *text, uint32_t track)
 {
-    static const char *const heads[] = {"start", "end", "blocked", "triggered", "blocks"};
-    const uint32_t numbers = numbers_in(text);
-    (void)fprintf(text->out, "%*s ", INDEX_WIDTH - 1, "");
-    put_name(text, "launch, times in µs", text->columns - INDEX_WIDTH - numbers * NUMBER_WIDTH);
-    for (uint32_t i = 0; i < numbers; i++) {
-        (void)fprintf(text->out, "%*s", NUMBER_WIDTH, heads[i]);
+    char sentence[PDL_TIMELINE_SENTENCE];
+    const char *const name = text->timeline->tracks.names[track];
+    const pdl_status status = pdl_timeline_describe(text->timeline, track, sentence);
+    uint32_t number = 0;
+    if (status != PDL_SUCCESS) {
+        return status;
     }
-    (void)fputc('\n', text->out);
-}
-
-static void put_launches(struct text *text, uint32_t track)
-{
-    uint32_t all = 0;
-    uint32_t seen = 0;
+    pdl_text_put_shown(text->out, name, LINE_MOST);
+    (void)fputs(name[0] != '\0' ? ": " : "", text->out);
+    put_line(text, sentence);
     PDL_TIMELINE_EACH(text->timeline, track, i)
     {
-        all++;
-    }
-    PDL_TIMELINE_EACH(text->timeline, track, i)
-    {
-        const uint32_t half = LINES_MOST / 2;
-        if (all <= LINES_MOST || seen < half || seen >= all - half) {
-            put_launch(text, i, seen);
-        } else if (seen == half) {
-            (void)fprintf(text->out, "%*s … %u launches more\n", INDEX_WIDTH - 1, "",
-                          all - LINES_MOST);
+        if (number < LAUNCHES_MOST) {
+            put_launch(text, i, number);
         }
-        seen++;
+        number++;
     }
-}
-
-/* ---- the picture ------------------------------------------------------------------------------ */
-
-struct picture {
-    struct pdl_timeline_cells cells; /* all rows of a track */
-    uint32_t label_width;
-    uint32_t rows;
-    uint32_t *first_of; /* of each row: its first launch */
-    uint32_t *number;   /* of each row: the number of that launch in its track */
-    bool by_kernel;
-};
-
-/* Dotted, light, full, half: told apart without colours. */
-static const uint32_t phase_characters[PDL_TIMELINE_PHASES + 1] = {
-    [PDL_TIMELINE_BEFORE_WAIT] = 0x2591, [PDL_TIMELINE_WAITING] = 0xb7,
-    [PDL_TIMELINE_RUNNING] = 0x2588,     [PDL_TIMELINE_TRIGGERED] = 0x2592,
-    [PDL_TIMELINE_PHASES] = ' ',
-};
-
-static pdl_status make_picture(const struct text *text, struct picture *picture)
-{
-    uint32_t label = text->columns / 5;
-    label = label < 10 ? 10 : label > 24 ? 24 : label;
-    *picture = (struct picture){.label_width = label};
-    picture->cells.cells = text->columns - label;
-    picture->cells.start_ns = text->start_ns;
-    picture->cells.end_ns = text->end_ns;
-    picture->first_of = calloc(ROWS_MOST, sizeof(*picture->first_of));
-    picture->number = calloc(ROWS_MOST, sizeof(*picture->number));
-    picture->cells.times = calloc((size_t)ROWS_MOST * picture->cells.cells * PDL_TIMELINE_PHASES,
-                                  sizeof(*picture->cells.times));
-    if (picture->first_of == NULL || picture->number == NULL || picture->cells.times == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a picture of %d rows", ROWS_MOST);
+    if (number > LAUNCHES_MOST) {
+        (void)fprintf(text->out, "%*s … %u launches more\n", INDEX_WIDTH - 1, "",
+                      (unsigned)number - LAUNCHES_MOST);
     }
     return PDL_SUCCESS;
 }
 
-static void free_picture(struct picture *picture)
+/* ---- the picture ------------------------------------------------------------------------------ */
+
+static uint32_t label_width(const struct text *text)
 {
-    free(picture->cells.times);
-    free(picture->number);
-    free(picture->first_of);
+    return text->columns / 5 < LABEL_MOST ? text->columns / 5 : LABEL_MOST;
 }
 
-/* The row of a launch, which is added if it is new; what is over is in the last row. */
-static uint32_t row_of(const struct pdl_timeline *timeline, struct picture *picture,
-                       uint32_t launch, uint32_t number)
+/* The number of cells from the start to a time, which is rounded. */
+static uint32_t cell_of(const struct text *text, int64_t time_ns)
 {
-    for (uint32_t row = 0; picture->by_kernel && row < picture->rows; row++) {
-        if (timeline->launches[picture->first_of[row]].kernel ==
-            timeline->launches[launch].kernel) {
-            return row;
-        }
-    }
-    if (picture->rows < ROWS_MOST) {
-        picture->number[picture->rows] = number;
-        picture->first_of[picture->rows++] = launch;
-    }
-    return picture->rows - 1;
+    const double share =
+        (double)(time_ns - text->start_ns) / (double)(text->end_ns - text->start_ns);
+    return (uint32_t)(share * (text->columns - label_width(text)) + 0.5);
 }
 
-/* A row per launch, or per kernel where there are too many launches. */
-static void fill_rows(const struct pdl_timeline *timeline, uint32_t track, struct picture *picture)
+static void put_row(const struct text *text, uint32_t launch, uint32_t number)
 {
-    const size_t row_size = (size_t)picture->cells.cells * PDL_TIMELINE_PHASES;
-    uint32_t launches = 0;
-    memset(picture->cells.times, 0, sizeof(*picture->cells.times) * picture->rows * row_size);
-    picture->rows = 0;
-    PDL_TIMELINE_EACH(timeline, track, i)
-    {
-        launches += timeline->launches[i].blocks > 0;
-    }
-    picture->by_kernel = launches > ROWS_MOST;
-    uint32_t number = 0;
-    PDL_TIMELINE_EACH(timeline, track, i)
-    {
-        if (timeline->launches[i].blocks > 0) {
-            pdl_timeline_fill(timeline, i, &picture->cells, row_of(timeline, picture, i, number));
-        }
-        number++;
-    }
-}
-
-static void put_row(struct text *text, const struct picture *picture, uint32_t row)
-{
-    const uint32_t first = picture->first_of[row];
-    const char *name = text->timeline->kernels.names[text->timeline->launches[first].kernel];
-    if (picture->by_kernel) {
-        (void)fputs("  ", text->out);
-        put_name(text, name, picture->label_width - 3);
-    } else {
-        (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, picture->number[row]);
-        put_name(text, name, picture->label_width - INDEX_WIDTH - 1);
-    }
+    /* Dotted, light, full, half: told apart without colours. */
+    static const uint32_t characters[PDL_PHASES + 1] = {
+        [PDL_BEFORE_WAIT] = 0x2591, [PDL_WAITING] = 0xb7, [PDL_RUNNING] = 0x2588,
+        [PDL_TRIGGERED] = 0x2592,   [PDL_PHASES] = ' ',
+    };
+    const uint32_t cells = text->columns - label_width(text);
+    const pdl_timeline_block times = pdl_timeline_whole(text->timeline, launch);
+    const char *name = text->timeline->kernels.names[text->timeline->launches[launch].kernel];
+    struct pdl_piece pieces[PDL_PHASES];
+    const unsigned count = pdl_pieces(&times, pieces);
+    uint32_t cell = 0;
+    (void)fprintf(text->out, "%*u ", INDEX_WIDTH - 1, (unsigned)number);
+    put_name(text, name, label_width(text) - INDEX_WIDTH - 1);
     (void)fputc(' ', text->out);
-    for (uint32_t cell = 0; cell < picture->cells.cells; cell++) {
-        pdl_text_put(text->out,
-                     phase_characters[pdl_timeline_cell_phase(&picture->cells, row, cell)]);
+    uint32_t first = cell_of(text, times.start_ns);
+    first = first < cells ? first : cells - 1;
+    for (; cell < first; cell++) {
+        pdl_text_put(text->out, ' ');
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const bool last = i + 1 == count;
+        for (const uint32_t end = cell_of(text, pieces[i].end_ns);
+             cell < end || (last && cell == first); cell++) {
+            pdl_text_put(text->out, characters[pieces[i].phase]);
+        }
+    }
+    for (; cell < cells; cell++) {
+        pdl_text_put(text->out, ' ');
     }
     (void)fputc('\n', text->out);
 }
 
-/* The share of the SMs in which a block ran, in eighths. */
-static pdl_status put_sms(struct text *text, const struct picture *picture, uint32_t track)
-{
-    const uint32_t cells = picture->cells.cells;
-    const double width = (double)(text->end_ns - text->start_ns) / cells;
-    uint32_t sms = 0;
-    double *busy = calloc(cells, sizeof(*busy));
-    pdl_status status = PDL_SUCCESS;
-    if (busy == NULL) {
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a row of %u cells",
-                        (unsigned)cells);
-    }
-    status = pdl_timeline_sm_cells(text->timeline, track, text->start_ns, text->end_ns, cells, busy,
-                                   &sms);
-    if (status == PDL_SUCCESS) {
-        put_name(text, "  SMs busy", picture->label_width - 1);
-        (void)fputc(' ', text->out);
-        for (uint32_t cell = 0; cell < cells; cell++) {
-            const double share = busy[cell] / (width * sms);
-            const uint32_t eighths = (uint32_t)(share * 8 + 0.5);
-            const uint32_t shown = share > 0 && eighths == 0 ? 1 : eighths < 8 ? eighths : 8;
-            pdl_text_put(text->out, shown == 0 ? ' ' : 0x2580 + shown);
-        }
-        (void)fputc('\n', text->out);
-    }
-    free(busy);
-    return status;
-}
-
 /* Numbers and marks at round times. */
-static void put_axis(struct text *text, const struct picture *picture)
+static void put_axis(const struct text *text)
 {
-    const uint32_t cells = picture->cells.cells;
-    const int64_t span = text->end_ns - text->start_ns;
-    const int64_t start = text->start_ns - text->zero_ns;
-    const int64_t end = text->end_ns - text->zero_ns;
-    const int64_t step = pdl_timeline_step(span, cells / 9);
-    char us[PDL_TIMELINE_NUMBER];
-    char numbers[512];
-    char marks[512];
+    const uint32_t cells = text->columns - label_width(text);
+    const int64_t step = pdl_axis_step(text->end_ns - text->start_ns, cells / 9);
+    const int64_t first = pdl_axis_tick(text->start_ns, step);
+    char numbers[COLUMNS_MOST];
+    char marks[COLUMNS_MOST];
+    uint32_t free_from = 0;
     memset(numbers, ' ', sizeof(numbers));
     memset(marks, '-', sizeof(marks));
-    uint32_t free_from = 0;
-    const int64_t first = pdl_timeline_first_tick(start, step);
-    for (int64_t i = 0; i <= (end - first) / step; i++) {
-        const int64_t tick = first + i * step;
-        const uint32_t cell = (uint32_t)((double)(tick - start) / (double)span * cells);
-        const size_t length = strlen(pdl_timeline_us(tick, -1, us));
-        if (cell >= cells) {
-            break;
+    for (int64_t i = 0; i <= (text->end_ns - first) / step; i++) {
+        char us[PDL_MICROSECONDS];
+        const uint32_t cell = cell_of(text, first + i * step);
+        const size_t length = strlen(pdl_microseconds(first + i * step, -1, us));
+        if (cell < cells) {
+            marks[cell] = '+';
         }
-        marks[cell] = '+';
         if (cell >= free_from && cell + length <= cells) {
             memcpy(numbers + cell, us, length);
             free_from = cell + (uint32_t)length + 1;
         }
     }
-    put_name(text, "  µs", picture->label_width);
+    put_name(text, "  µs", label_width(text));
     (void)fprintf(text->out, "%.*s\n", (int)cells, numbers);
-    put_name(text, "", picture->label_width);
+    put_name(text, "", label_width(text));
     (void)fprintf(text->out, "%.*s\n", (int)cells, marks);
 }
 
-static pdl_status put_picture(struct text *text)
+static void put_picture(const struct text *text)
 {
-    struct picture picture;
-    bool by_kernel = false;
-    pdl_status status = make_picture(text, &picture);
-    if (status != PDL_SUCCESS) {
-        goto done;
-    }
-    put_axis(text, &picture);
+    put_axis(text);
     for (uint32_t track = 0; track < text->timeline->tracks.count; track++) {
-        int64_t start;
-        int64_t end;
-        if (!pdl_timeline_span(text->timeline, track, &start, &end)) {
-            continue;
-        }
-        fill_rows(text->timeline, track, &picture);
-        by_kernel = by_kernel || picture.by_kernel;
+        uint32_t number = 0;
         if (text->timeline->tracks.names[track][0] != '\0') {
-            put_words(text, "%.400s", text->timeline->tracks.names[track]);
-            end_paragraph(text);
+            put_line(text, text->timeline->tracks.names[track]);
         }
-        for (uint32_t row = 0; row < picture.rows; row++) {
-            put_row(text, &picture, row);
-        }
-        status = put_sms(text, &picture, track);
-        if (status != PDL_SUCCESS) {
-            goto done;
+        PDL_TIMELINE_EACH(text->timeline, track, i)
+        {
+            if (number < LAUNCHES_MOST && text->timeline->launches[i].blocks > 0) {
+                put_row(text, i, number);
+            }
+            number++;
         }
     }
-    (void)fputc('\n', text->out);
-    put_words(text, "░ before the wait,");
-    put_words(text, "· waiting,");
-    put_words(text, "█ running,");
-    put_words(text, "▒ after the trigger:");
-    put_words(text, "what most blocks do");
-    if (by_kernel) {
-        put_words(text, "(one row per kernel)");
-    }
-    end_paragraph(text);
-
-done:
-    free_picture(&picture);
-    return status;
+    (void)fputs("\n░ before the wait, · waiting, █ running, ▒ after the trigger\n", text->out);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
+/* The span of the launches that are shown; false if none has blocks. */
+static bool find_span(struct text *text)
+{
+    bool found = false;
+    for (uint32_t track = 0; track < text->timeline->tracks.count; track++) {
+        uint32_t number = 0;
+        PDL_TIMELINE_EACH(text->timeline, track, i)
+        {
+            const struct pdl_timeline_launch *const launch = &text->timeline->launches[i];
+            if (number++ >= LAUNCHES_MOST) {
+                break;
+            }
+            if (launch->blocks > 0) {
+                text->start_ns =
+                    found && text->start_ns < launch->start_ns ? text->start_ns : launch->start_ns;
+                text->end_ns =
+                    found && text->end_ns > launch->end_ns ? text->end_ns : launch->end_ns;
+                found = true;
+            }
+        }
+    }
+    text->digits = pdl_timeline_digits(text->end_ns - text->start_ns);
+    text->end_ns += text->end_ns == text->start_ns;
+    text->start_ns = pdl_axis_start(text->start_ns, text->end_ns);
+    return found;
+}
+
 pdl_status pdl_timeline_write_text(const struct pdl_timeline *timeline, FILE *out, uint32_t columns)
 {
     struct text text = {.timeline = timeline, .out = out, .columns = columns};
-    char figures[PDL_TIMELINE_FIGURES];
-    const bool compared = pdl_timeline_compare(timeline, figures);
+    char sentence[PDL_TIMELINE_SENTENCE];
+    const bool compared = pdl_timeline_compare(timeline, sentence);
     if (compared) {
-        put_words(&text, "%.400s:", pdl_timeline_compared(timeline));
-        put_sentence(&text, figures);
+        put_line(&text, sentence);
     }
     for (uint32_t i = 0; i < timeline->notes.count; i++) {
-        put_sentence(&text, timeline->notes.names[i]);
+        put_line(&text, timeline->notes.names[i]);
     }
     if (timeline->lost > 0) {
-        put_words(&text, "The stamps of %llu %s", (unsigned long long)timeline->lost,
-                  timeline->lost == 1 ? "block" : "blocks");
-        put_sentence(&text, "were lost.");
+        pdl_timeline_describe_lost(timeline, sentence);
+        put_line(&text, sentence);
     }
-    if (!pdl_timeline_axis(timeline, &text.start_ns, &text.end_ns)) {
-        (void)fputs("no blocks\n", out);
+    if (!find_span(&text)) {
+        put_line(&text, "no blocks");
         return PDL_SUCCESS;
     }
-    text.zero_ns = pdl_timeline_zero(text.start_ns);
-    if (text.zero_ns != 0) {
-        char us[PDL_TIMELINE_NUMBER];
-        put_words(&text, "Times are from %s µs on.", pdl_timeline_us(text.zero_ns, 3, us));
-        end_paragraph(&text);
-    }
-    text.digits = text.end_ns - text.start_ns < INT64_C(10000000) ? 2 : 0;
     if (compared || timeline->notes.count > 0) {
         (void)fputc('\n', out);
     }
     put_heads(&text);
     for (uint32_t track = 0; track < timeline->tracks.count; track++) {
-        pdl_timeline_summary summary;
-        const pdl_status status = pdl_timeline_measure(timeline, track, &summary);
+        const pdl_status status = put_track(&text, track);
         if (status != PDL_SUCCESS) {
             return status;
         }
-        put_summary(&text, track, &summary);
-        put_launches(&text, track);
     }
     (void)fputc('\n', out);
-    return put_picture(&text);
+    put_picture(&text);
+    return PDL_SUCCESS;
 }

@@ -13,14 +13,6 @@
 #include "core/sized.h"
 #include "trace/driver.h"
 
-#define MILLISECOND INT64_C(1000000)
-#define SECOND      (1000 * MILLISECOND)
-
-/* See pdl_trace_collect(): what a timer does that nobody has set. */
-#define BACK_MOST   (10 * MILLISECOND)
-#define LAUNCH_MOST (600 * SECOND)
-#define GAP_MOST    (86400 * SECOND)
-
 /* As pdl/trace.cuh writes it. 0: no stamp; launches count from 1. */
 struct record {
     uint64_t start;
@@ -246,29 +238,6 @@ pdl_status pdl_trace_reserve(pdl_trace *trace, const char *kernel, const char *t
  * Collecting
  * ---------------------------------------------------------------------------------------------- */
 
-/* The good records of a launch. */
-struct found {
-    const struct launch *launch;
-    uint64_t blocks;
-    int64_t start;
-    int64_t end;
-    bool left_out;
-};
-
-struct collection {
-    const struct pdl_trace *trace;
-    const struct record *records; /* NULL: none was reserved */
-    struct found *found;
-    size_t count;
-    pdl_trace_report report;
-};
-
-static const struct record *record_of(const struct collection *all, const struct launch *launch,
-                                      uint32_t block)
-{
-    return &all->records[(launch->at + block) % all->trace->capacity];
-}
-
 enum record_state { GOOD, UNWRITTEN, WENT_BACK };
 
 static enum record_state state_of(const struct launch *launch, const struct record *r)
@@ -283,67 +252,30 @@ static enum record_state state_of(const struct launch *launch, const struct reco
     return in_order ? GOOD : WENT_BACK;
 }
 
-static void look_at(struct collection *all, struct found *found)
+static const struct record *record_of(const struct pdl_trace *trace, const struct record *records,
+                                      const struct launch *launch, uint32_t block)
 {
-    for (uint32_t i = 0; i < found->launch->blocks; i++) {
-        const struct record *r = record_of(all, found->launch, i);
-        const enum record_state state = state_of(found->launch, r);
-        all->report.unwritten += state == UNWRITTEN;
-        all->report.timer += state == WENT_BACK;
-        if (state != GOOD) {
-            continue;
-        }
-        const int64_t start = (int64_t)r->start;
-        const int64_t end = (int64_t)r->end;
-        found->start = found->blocks > 0 && found->start < start ? found->start : start;
-        found->end = found->blocks > 0 && found->end > end ? found->end : end;
-        found->blocks++;
-    }
+    return &records[(launch->at + block) % trace->capacity];
 }
 
-static void leave_out(struct collection *all, struct found *found)
+/* Counts the records that are not good, and finds the first start of the others. */
+static int64_t first_start(const struct pdl_trace *trace, const struct record *records,
+                           pdl_trace_report *report)
 {
-    if (!found->left_out) {
-        found->left_out = true;
-        all->report.timer += found->blocks;
-    }
-}
-
-/* The launch before on the same track. */
-static const struct found *before_on_track(const struct collection *all, size_t index)
-{
-    for (size_t i = index; i > 0; i--) {
-        const struct found *other = &all->found[i - 1];
-        if (other->blocks > 0 && !other->left_out &&
-            strcmp(other->launch->track, all->found[index].launch->track) == 0) {
-            return other;
+    int64_t first = INT64_MAX;
+    for (size_t i = trace->first; i < trace->count; i++) {
+        const struct launch *const launch = &trace->launches[i];
+        for (uint32_t block = 0; block < launch->blocks; block++) {
+            const struct record *const r = record_of(trace, records, launch, block);
+            const enum record_state state = state_of(launch, r);
+            report->unwritten += state == UNWRITTEN;
+            report->timer += state == WENT_BACK;
+            if (state == GOOD && (int64_t)r->start < first) {
+                first = (int64_t)r->start;
+            }
         }
     }
-    return NULL;
-}
-
-/* Leaves out what lies before the last time that the timer was set, and what strides it. */
-static void look_for_resets(struct collection *all)
-{
-    size_t good_from = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        struct found *found = &all->found[i];
-        if (found->blocks == 0) {
-            continue;
-        }
-        if (found->end - found->start > LAUNCH_MOST) {
-            leave_out(all, found);
-            continue;
-        }
-        const struct found *before = before_on_track(all, i);
-        if (before != NULL &&
-            (found->start < before->start - BACK_MOST || found->start > before->end + GAP_MOST)) {
-            good_from = i;
-        }
-    }
-    for (size_t i = 0; i < good_from; i++) {
-        leave_out(all, &all->found[i]);
-    }
+    return first;
 }
 
 static int64_t stamp_of(uint64_t stamp, int64_t zero)
@@ -351,69 +283,58 @@ static int64_t stamp_of(uint64_t stamp, int64_t zero)
     return stamp == 0 ? PDL_TIMELINE_NONE : (int64_t)stamp - zero;
 }
 
-static pdl_status add_blocks(const struct collection *all, const struct found *found, int64_t zero,
-                             pdl_timeline *timeline)
+/* Adds a launch that has good records, and those. */
+static pdl_status add_launch(const struct pdl_trace *trace, const struct record *records,
+                             const struct launch *launch, int64_t zero, pdl_timeline *timeline,
+                             pdl_trace_report *report)
 {
-    uint32_t index;
-    pdl_status status =
-        pdl_timeline_add_launch(timeline, found->launch->kernel, found->launch->track, &index);
-    for (uint32_t i = 0; i < found->launch->blocks && status == PDL_SUCCESS; i++) {
-        const struct record *r = record_of(all, found->launch, i);
-        if (state_of(found->launch, r) == GOOD) {
-            const pdl_timeline_block block = {.launch = index,
-                                              .block = i,
-                                              .sm = r->sm,
-                                              .start_ns = (int64_t)r->start - zero,
-                                              .wait_ns = stamp_of(r->wait, zero),
-                                              .waited_ns = stamp_of(r->waited, zero),
-                                              .triggered_ns = stamp_of(r->triggered, zero),
-                                              .end_ns = (int64_t)r->end - zero};
+    uint32_t index = 0;
+    uint32_t added = 0;
+    pdl_status status = PDL_SUCCESS;
+    for (uint32_t i = 0; i < launch->blocks && status == PDL_SUCCESS; i++) {
+        const struct record *r = record_of(trace, records, launch, i);
+        if (state_of(launch, r) != GOOD) {
+            continue;
+        }
+        if (added++ == 0) {
+            status = pdl_timeline_add_launch(timeline, launch->kernel, launch->track, &index);
+        }
+        const pdl_timeline_block block = {.launch = index,
+                                          .block = i,
+                                          .sm = r->sm,
+                                          .start_ns = (int64_t)r->start - zero,
+                                          .wait_ns = stamp_of(r->wait, zero),
+                                          .waited_ns = stamp_of(r->waited, zero),
+                                          .triggered_ns = stamp_of(r->triggered, zero),
+                                          .end_ns = (int64_t)r->end - zero};
+        if (status == PDL_SUCCESS) {
             status = pdl_timeline_add_block(timeline, &block);
         }
     }
+    report->launches += added > 0;
+    report->blocks += added;
     return status;
 }
 
-static pdl_status add_lost(pdl_timeline *timeline, uint64_t blocks, const char *format)
+static pdl_status add_lost(pdl_timeline *timeline, const pdl_trace_report *report)
 {
-    char note[256];
-    if (blocks == 0) {
-        return PDL_SUCCESS;
-    }
-    pdl_timeline_add_lost(timeline, blocks);
-    (void)snprintf(note, sizeof(note), "%llu %s %s", (unsigned long long)blocks,
-                   blocks == 1 ? "block" : "blocks", format);
-    return pdl_timeline_add_note(timeline, note);
-}
-
-static pdl_status add_all(struct collection *all, pdl_timeline *timeline)
-{
-    int64_t zero = INT64_MAX;
+    const struct {
+        uint64_t blocks;
+        const char *why;
+    } lost[] = {
+        {report->overwritten, "more than the trace had room for: the oldest launches are lost"},
+        {report->unwritten, "left no stamps: they did not run to PDL_TRACE_END()"},
+        {report->timer, "left out: the device's timer was set to an earlier time meanwhile"},
+    };
     pdl_status status = PDL_SUCCESS;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct found *found = &all->found[i];
-        if (found->blocks > 0 && !found->left_out) {
-            zero = found->start < zero ? found->start : zero;
-            all->report.launches++;
-            all->report.blocks += found->blocks;
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]) && status == PDL_SUCCESS; i++) {
+        char note[256];
+        if (lost[i].blocks > 0) {
+            pdl_timeline_add_lost(timeline, lost[i].blocks);
+            (void)snprintf(note, sizeof(note), "%llu %s %s", (unsigned long long)lost[i].blocks,
+                           lost[i].blocks == 1 ? "block" : "blocks", lost[i].why);
+            status = pdl_timeline_add_note(timeline, note);
         }
-    }
-    for (size_t i = 0; i < all->count && status == PDL_SUCCESS; i++) {
-        if (all->found[i].blocks > 0 && !all->found[i].left_out) {
-            status = add_blocks(all, &all->found[i], zero, timeline);
-        }
-    }
-    if (status == PDL_SUCCESS) {
-        status = add_lost(timeline, all->report.overwritten,
-                          "more than the trace had room for: the oldest launches are lost");
-    }
-    if (status == PDL_SUCCESS) {
-        status = add_lost(timeline, all->report.unwritten,
-                          "left no stamps: they did not run to PDL_TRACE_END()");
-    }
-    if (status == PDL_SUCCESS) {
-        status = add_lost(timeline, all->report.timer,
-                          "left out: the device's timer was set to another time meanwhile");
     }
     return status;
 }
@@ -446,37 +367,25 @@ static pdl_status copy_records(const struct pdl_trace *trace, struct record **re
 }
 
 static pdl_status collect(const struct pdl_trace *trace, pdl_timeline *timeline,
-                          pdl_trace_report *report)
+                          pdl_trace_report *to)
 {
     struct record *records = NULL;
-    struct collection all = {.trace = trace, .count = trace->count - trace->first};
-    pdl_status status = PDL_SUCCESS;
-    all.report.overwritten = trace->overwritten;
-    all.found = calloc(all.count + 1, sizeof(*all.found));
-    if (all.found == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu launches", all.count);
-        goto done;
+    pdl_trace_report report = {.overwritten = trace->overwritten};
+    pdl_status status = trace->count > trace->first ? copy_records(trace, &records) : PDL_SUCCESS;
+    if (status != PDL_SUCCESS) {
+        return status;
     }
-    if (all.count > 0) {
-        status = copy_records(trace, &records);
-        if (status != PDL_SUCCESS) {
-            goto done;
-        }
+    const int64_t zero = first_start(trace, records, &report);
+    for (size_t i = trace->first; i < trace->count && status == PDL_SUCCESS; i++) {
+        status = add_launch(trace, records, &trace->launches[i], zero, timeline, &report);
     }
-    all.records = records;
-    for (size_t i = 0; i < all.count; i++) {
-        all.found[i].launch = &trace->launches[trace->first + i];
-        look_at(&all, &all.found[i]);
+    if (status == PDL_SUCCESS) {
+        status = add_lost(timeline, &report);
     }
-    look_for_resets(&all);
-    status = add_all(&all, timeline);
-    if (status == PDL_SUCCESS && report != NULL) {
-        pdl_sized_copy(report, &all.report, sizeof(all.report));
+    if (status == PDL_SUCCESS && to != NULL) {
+        pdl_sized_copy(to, &report, sizeof(report));
     }
-
-done:
     free(records);
-    free(all.found);
     return status;
 }
 

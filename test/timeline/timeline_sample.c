@@ -53,6 +53,13 @@ static void layer(const char *kernel, const char *track, int64_t start, int64_t 
     }
 }
 
+/* A block that ends long before the others of its launch, so that the picture has rows of SMs. */
+static void early_end(uint32_t block)
+{
+    const int64_t none = PDL_TIMELINE_NONE;
+    add(&(pdl_timeline_block){0, block, 2, 0, 100, none, none, 200, 1000});
+}
+
 static void pair(void)
 {
     layer("fc1", "without PDL", 0, -1, 132, 1);
@@ -64,12 +71,10 @@ static void pair(void)
     CHECK(pdl_timeline_add_note(timeline, "simulated, not measured"));
 }
 
-/* A pair whose first launch has one block that ends long before the others. */
 static void ragged(void)
 {
-    const int64_t none = PDL_TIMELINE_NONE;
     pair();
-    add(&(pdl_timeline_block){0, 132, 0, 0, 100, none, none, 200, 1000});
+    early_end(132);
 }
 
 /* Two tracks of the same kernels, the second one slower. */
@@ -102,15 +107,7 @@ static void nasty(void)
     for (unsigned i = 0; i < 4; i++) {
         layer(names[i], names[(i + 1) % 4], (int64_t)i * 100, -1, 3, 2);
     }
-    /* One that ends early, so that the picture has rows of SMs. */
-    add(&(pdl_timeline_block){.launch = 0,
-                              .block = 6,
-                              .sm = 2,
-                              .start_ns = 10,
-                              .wait_ns = PDL_TIMELINE_NONE,
-                              .waited_ns = PDL_TIMELINE_NONE,
-                              .triggered_ns = PDL_TIMELINE_NONE,
-                              .end_ns = 500});
+    early_end(6);
     char bytes[256] = "";
     for (unsigned i = 1; i < 256; i++) {
         bytes[i - 1] = (char)i;
@@ -128,6 +125,7 @@ static void large(void)
         layer(i % 2 ? "fc2" : "fc1", "stream", (int64_t)i * 4000,
               i > 0 ? (int64_t)i * 4000 + 800 : -1, 132, 8);
     }
+    early_end(132 * 8);
 }
 
 static void many(void)
@@ -147,8 +145,8 @@ static void odd(void)
     layer("early", "t", -5000, -1, 2, 1);
     CHECK(pdl_timeline_add_launch(timeline, "empty", "t", &launch));
     CHECK(pdl_timeline_add_launch(timeline, "point", "t", &launch));
-    add(&(pdl_timeline_block){launch, 0, 4000000000u, 0, 78, 78, 78, 78, 78});
-    add(&(pdl_timeline_block){launch, 1, 4000000000u, 0, 78, none, none, none, 78});
+    add(&(pdl_timeline_block){launch, 0, 65535u, 0, 78, 78, 78, 78, 78});
+    add(&(pdl_timeline_block){launch, 1, 65535u, 0, 78, none, none, none, 78});
 }
 
 static void point(void)
@@ -189,7 +187,7 @@ int main(int argc, char **argv)
     } cases[] = {{"pair", pair},   {"ragged", ragged}, {"slower", slower}, {"different", different},
                  {"nasty", nasty}, {"large", large},   {"many", many},     {"odd", odd},
                  {"point", point}, {"early", early},   {"slow", slow},     {"nothing", nothing}};
-    static const uint32_t columns[] = {0, 40, 41, 80, 132, 400};
+    static const uint32_t columns[] = {0, 72, 73, 80, 132, 400};
     char path[4096];
     CHECK(pdl_timeline_create(&timeline));
     (void)snprintf(path, sizeof(path), "%s/blocks.csv", argc == 3 ? argv[2] : "");

@@ -2,6 +2,7 @@
 """What pdltool watch writes: on models of recordings, which forms_model.c makes by the name of the recording."""
 
 import json
+import re
 import unittest
 import xml.etree.ElementTree as ET
 
@@ -257,7 +258,12 @@ class Picture(Case):
         return [text.text for text in root.iter(SVG + "text")]
 
     def runs(self, root):
-        return [box for box in root.iter(SVG + "rect") if box.find(SVG + "title") is not None]
+        return [group for group in root.iter(SVG + "g") if group.find(SVG + "title") is not None]
+
+    def boxes(self, root):
+        """The left, top, width and height of what has a colour, in tenths of a pixel."""
+        paths = [path.get("d") for path in root.iter(SVG + "path") if re.match("k|bg|area", path.get("class"))]
+        return [tuple(map(int, re.fullmatch(r"M(-?\d+) (-?\d+)h(\d+)v(\d+)H-?\d+z", path).groups())) for path in paths]
 
     def test_it_has_at_most_200_runs_and_says_so(self):
         root = self.picture("chain")
@@ -267,6 +273,7 @@ class Picture(Case):
     def test_the_run_that_stands_for_the_first_pair_is_in_it(self):
         titles = [box.find(SVG + "title").text for box in self.runs(self.picture("chain"))]
         self.assertIn("scale(float*), 5.00 µs: it overlapped", titles)
+        self.assertTrue(any("FillFunctor<float>, std::array<char*, 1ul>), 5.00" in title for title in titles))
         self.assertNotIn("scale(float*), 5.00 µs: no kernel is before it", titles)
 
     def test_each_stream_with_runs_has_a_heading(self):
@@ -276,19 +283,19 @@ class Picture(Case):
 
     def test_runs_of_one_row_do_not_overlap(self):
         ends = {}
-        for box in self.runs(self.picture("chain")):
-            x, row = float(box.get("x")), box.get("y")
-            self.assertGreaterEqual(x + 0.02, ends.get(row, 0))
-            ends[row] = x + float(box.get("width"))
+        for run in self.runs(self.picture("chain")):
+            ((x, row, width, _),) = self.boxes(run)
+            self.assertGreaterEqual(x, ends.get(row, 0))
+            ends[row] = x + width
         self.assertGreater(len(ends), 1)
 
     def test_all_is_within_the_picture(self):
         for model in ("chain", "many", "hostile"):
             root = self.picture(model)
-            for box in root.iter(SVG + "rect"):
-                self.assertGreaterEqual(float(box.get("x")), 0)
-                self.assertLessEqual(float(box.get("x")) + float(box.get("width")), 1200)
-                self.assertLessEqual(float(box.get("y")) + float(box.get("height")), float(root.get("height")) + 1)
+            left, _, width, height = map(int, root.get("viewBox").split())
+            for x, y, box_width, box_height in self.boxes(root):
+                self.assertTrue(0 <= x <= x + box_width <= left + width)
+                self.assertTrue(0 <= y <= y + box_height <= height)
 
     def test_a_picture_of_nothing_says_so(self):
         self.assertIn("Nothing has run, or there are no device times.", self.texts(self.picture("empty")))

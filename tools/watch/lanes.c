@@ -7,8 +7,8 @@
 
 void lanes_find(struct lanes *lanes, const struct watch *watch)
 {
-    /* The end of what is on each lane; runs come in the order of their starts. */
-    uint64_t *const ends = allocate(watch->tracks.count, LANES_MOST * sizeof(*ends));
+    /* Runs come in the order of their starts. */
+    struct pdl_lanes *const of_tracks = allocate(watch->tracks.count, sizeof(*of_tracks));
     lanes->lane_of_run = allocate(watch->runs.count, sizeof(*lanes->lane_of_run));
     lanes->lanes_of_track = allocate(watch->tracks.count, sizeof(*lanes->lanes_of_track));
     for (size_t i = 0; i < watch->runs.count; i++) {
@@ -16,18 +16,14 @@ void lanes_find(struct lanes *lanes, const struct watch *watch)
         if (!run->in_window || run->track >= watch->tracks.count) {
             continue;
         }
-        uint64_t *const own = &ends[(size_t)run->track * LANES_MOST];
-        uint8_t lane = 0;
-        while (lane < LANES_MOST - 1 && own[lane] > run->start_ns) {
-            lane++;
-        }
-        own[lane] = run->end_ns > own[lane] ? run->end_ns : own[lane];
-        lanes->lane_of_run[i] = lane;
+        const unsigned lane =
+            pdl_lanes_take(&of_tracks[run->track], (int64_t)run->start_ns, (int64_t)run->end_ns);
+        lanes->lane_of_run[i] = (uint8_t)lane;
         if (lanes->lanes_of_track[run->track] <= lane) {
             lanes->lanes_of_track[run->track] = (uint8_t)(lane + 1);
         }
     }
-    free(ends);
+    free(of_tracks);
 }
 
 void lanes_free(struct lanes *lanes)

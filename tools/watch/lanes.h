@@ -3,9 +3,10 @@
 #ifndef PDL_TOOLS_WATCH_LANES_H
 #define PDL_TOOLS_WATCH_LANES_H
 
+#include "trace/layout.h"
 #include "watch/model.h"
 
-enum { LANES_MOST = 64 }; /* of a track; what needs more shares the last */
+enum { LANES_MOST = PDL_LANES_MOST }; /* of a track */
 
 struct lanes {
     uint8_t *lane_of_run;    /* as many as there are runs */
