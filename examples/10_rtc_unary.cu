@@ -81,7 +81,7 @@ static long long wrong_values(const memory_type &in, const memory_type &out, siz
     const std::string name = std::string("unary<square, ") + pdl_vector_type_name(in.type) + ", " +
                              pdl_vector_type_name(out.type) + ", " + std::to_string(plan.width) +
                              ", " + std::to_string(plan.unroll) + ">";
-    pdl_kernel *kernel; /* from the cache, if it was compiled before */
+    pdl_kernel *kernel; /* the cache owns it, and has it already if it was compiled before */
     CHECK(pdl_rtc_kernel(nullptr, text, name.c_str(), nullptr, &kernel));
     pdl_launch_desc desc;
     pdl_launch_desc_init(&desc);
@@ -102,7 +102,6 @@ static long long wrong_values(const memory_type &in, const memory_type &out, siz
     if (wrong > 0) {
         std::printf("%s: %lld values are wrong\n", name.c_str(), wrong);
     }
-    pdl_kernel_destroy(kernel);
     CHECK(cudaFree(device_out));
     CHECK(cudaFree(device_in));
     return wrong;
