@@ -12,12 +12,12 @@
 /* Where the log goes; -1: nowhere. And the process that has opened it: fork() copies the files before the memory, so
  * that a child may know the number of a file that it does not have. */
 static int log_file = -1;
-static atomic_long log_process;
+static atomic_int log_process;
 
 static void open_log(void)
 {
     static struct pdl_lock lock;
-    const long self = pdl_process_id();
+    const int self = (int)pdl_process_id();
     if (atomic_load_explicit(&log_process, memory_order_acquire) == self) {
         return;
     }
