@@ -201,11 +201,11 @@ pdl_status pdl_node_add_any(const struct pdl_driver *driver, struct CUgraph_st *
                             bool overlaps, const char *doing, CUgraphNode *node)
 {
     CUgraphNode *const nodes = malloc((count + 1) * (sizeof(*nodes) + sizeof(CUgraphEdgeData)));
-    CUgraphEdgeData *const data = (CUgraphEdgeData *)(nodes + count);
     pdl_status status = PDL_SUCCESS;
     if (nodes == NULL) {
         return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
     }
+    CUgraphEdgeData *const data = (CUgraphEdgeData *)(nodes + count);
     for (size_t i = 0; i < count; i++) {
         const bool full = is_programmatic(edges[i].kind) && !overlaps;
         nodes[i] = edges[i].node;

@@ -208,11 +208,11 @@ pdl_status pdl_timeline_describe(const struct pdl_timeline *timeline, uint32_t t
                                  char text[PDL_TIMELINE_SENTENCE])
 {
     pdl_timeline_summary summary;
-    char us[3][PDL_MICROSECONDS];
     int64_t start = 0;
     int64_t end = 0;
     const pdl_status status = measure(timeline, track, &summary);
     if (status == PDL_SUCCESS) {
+        char us[3][PDL_MICROSECONDS];
         (void)pdl_timeline_span(timeline, PDL_TIMELINE_ALL, &start, &end);
         const int digits = pdl_timeline_digits(end - start);
         const unsigned overlap = (unsigned)(summary.overlap_share * 1000 + 0.5);

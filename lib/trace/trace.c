@@ -328,8 +328,8 @@ static pdl_status add_lost(pdl_timeline *timeline, const pdl_trace_report *repor
     };
     pdl_status status = PDL_SUCCESS;
     for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]) && status == PDL_SUCCESS; i++) {
-        char note[256];
         if (lost[i].blocks > 0) {
+            char note[256];
             pdl_timeline_add_lost(timeline, lost[i].blocks);
             (void)snprintf(note, sizeof(note), "%llu %s %s", (unsigned long long)lost[i].blocks,
                            lost[i].blocks == 1 ? "block" : "blocks", lost[i].why);

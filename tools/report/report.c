@@ -25,10 +25,10 @@ int command_report(int argc, char **argv)
     const int folder = slash != NULL ? (int)(slash - own) : 0;
     char *const program = format_text("%.*s/../" PDL_REPORT_DATADIR "/pdl/report", folder, own);
     char **const words = allocate((size_t)argc + 5, sizeof(*words));
-    size_t count = 0;
     if (access(program, R_OK) != 0) {
         print_error("%s: %s; it is installed with pdltool", program, strerror(errno));
     } else {
+        size_t count = 0;
         words[count++] = python;
         words[count++] = no_cache;
         words[count++] = program;

@@ -60,12 +60,13 @@ void sim_device_values(struct sim_device *device, struct sim_device_value values
     for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
         const bool is_clock = strcmp(rows[i].unit, "MHz") == 0;
         const bool is_time = strcmp(rows[i].unit, "ns") == 0;
-        values[i] = (struct sim_device_value){.name = rows[i].name,
-                                              .unit = rows[i].unit,
-                                              .meaning = rows[i].meaning,
-                                              .value = (double *)((char *)device + rows[i].at),
-                                              .least = is_clock ? 1 : 0,
-                                              .most = is_time ? 1e9 : 1e6};
+        values[i] =
+            (struct sim_device_value){.name = rows[i].name,
+                                      .unit = rows[i].unit,
+                                      .meaning = rows[i].meaning,
+                                      .value = (double *)(void *)((char *)device + rows[i].at),
+                                      .least = is_clock ? 1 : 0,
+                                      .most = is_time ? 1e9 : 1e6};
     }
 }
 
