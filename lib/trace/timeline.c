@@ -330,7 +330,9 @@ pdl_status pdl_timeline_launch_slots(const struct pdl_timeline *timeline,
                 .track = timeline->launches[i].track, .times = pdl_timeline_whole(timeline, i)};
         }
     }
-    assign_lanes(*slots, *count);
+    if (status == PDL_SUCCESS) {
+        assign_lanes(*slots, *count);
+    }
     return status;
 }
 
@@ -344,6 +346,8 @@ pdl_status pdl_timeline_block_slots(const struct pdl_timeline *timeline,
         (*slots)[i] = (struct pdl_timeline_slot){.track = timeline->launches[block->launch].track,
                                                  .times = *block};
     }
-    assign_lanes(*slots, *count);
+    if (status == PDL_SUCCESS) {
+        assign_lanes(*slots, *count);
+    }
     return status;
 }
