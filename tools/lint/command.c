@@ -382,7 +382,6 @@ static void read_word(struct reading *reading)
         }
         break;
     case HOST: /* is one of the others by now */
-        break;
     case DROP:
         break;
     case DROP_VALUE:

@@ -27,7 +27,7 @@ void lint_state(struct lint_statement_list *list, const char *pattern, const cha
 }
 
 void lint_state_launches(struct lint_statements *statements, const char *path, const char *origin,
-                         char *text)
+                         const char *text)
 {
     const bool whole = path[0] == '/' || statements->folder == NULL;
     const struct lint_launch_file file = {

@@ -68,7 +68,7 @@ void lint_state(struct lint_statement_list *list, const char *pattern, const cha
                 const char *text);
 /* Adds a file of launches, which is read later. Takes the text over. */
 void lint_state_launches(struct lint_statements *statements, const char *path, const char *origin,
-                         char *text);
+                         const char *text);
 void lint_statements_free(struct lint_statements *statements);
 
 /* A file and a 0 behind it, which the caller frees; NULL with a line on standard error. */

@@ -122,7 +122,7 @@ void tune_write_json(const struct tune_chain *chain, const struct tune_result *r
     json_set(root, "chain", json_text(chain->name));
     json_set(root, "gpu", json_text(gpu.name));
     json_set(root, "driver_version", json_number(gpu.driver_version));
-    json_set(root, "links", json_number((int64_t)chain->repeat * chain->links.count));
+    json_set(root, "links", json_number((int64_t)(chain->repeat * chain->links.count)));
     json_set(root, "replays_per_sample", json_number(result->batch));
     json_set(root, "seconds", real_or_null(result->seconds));
     json_set(root, "sweeps", json_number((int64_t)result->sweeps));

@@ -165,7 +165,7 @@ static void put_picture(struct window *window, FILE *out)
 {
     const struct watch *const watch = window->watch;
     struct lanes lanes;
-    char *titles[RUNS_MOST];
+    char *titles[RUNS_MOST] = {NULL};
     struct pdl_picture_bar *const bars = allocate(window->count, sizeof(*bars));
     struct pdl_picture_track *const tracks = allocate(watch->tracks.count, sizeof(*tracks));
     char *const note = describe_window(window);
@@ -188,7 +188,7 @@ static void put_picture(struct window *window, FILE *out)
                                         .bar_count = window->count,
                                         .end_ns = (int64_t)(window->end_ns - window->start_ns)};
     pdl_picture_write(&picture, out);
-    for (size_t i = 0; i < window->count; i++) {
+    for (size_t i = 0; i < RUNS_MOST; i++) {
         free(titles[i]);
     }
     for (uint32_t i = 0; i < window->kernel_count; i++) {
