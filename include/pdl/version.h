@@ -8,7 +8,7 @@
 #define PDL_VERSION_H
 
 #define PDL_VERSION_MAJOR 0 /**< Changes when the ABI breaks (after 1.0). */
-#define PDL_VERSION_MINOR 2 /**< Changes when something is added. */
+#define PDL_VERSION_MINOR 3 /**< Changes when something is added. */
 #define PDL_VERSION_PATCH 0 /**< Changes when something is fixed. */
 
 /** The version as one number, 10000 * major + 100 * minor + patch. */
