@@ -144,6 +144,7 @@ __device__ inline bool in_time(unsigned long long begin, unsigned long long ns =
     return device_clock() - begin < (ns < 2000000000ull ? ns : 2000000000ull);
 }
 
+/* Holds the stream until the host opens the gate; gives up after 2 s, so that nothing hangs. */
 static __global__ void gate_kernel(const volatile int *open)
 {
     const unsigned long long begin = device_clock();

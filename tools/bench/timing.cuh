@@ -7,21 +7,6 @@
 
 #include "common.cuh"
 
-/* Nanoseconds, the same clock on every SM. */
-__device__ inline unsigned long long device_clock()
-{
-    unsigned long long now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
-    return now;
-}
-
-/* Whether `ns` nanoseconds since `begin` are not over yet. The condition of every loop that waits: no
- * kernel holds the device for more than 2 s, whatever it waits for. */
-__device__ inline bool in_time(unsigned long long begin, unsigned long long ns = 2000000000ull)
-{
-    return device_clock() - begin < (ns < 2000000000ull ? ns : 2000000000ull);
-}
-
 /* When a kernel's first block started and its last one ended. */
 struct kernel_stamps {
     unsigned long long first_start;
@@ -45,14 +30,6 @@ __device__ inline void stamp_end(kernel_stamps *stamps)
         if (threadIdx.x == 0) {
             atomicMax(&stamps->last_end, device_clock());
         }
-    }
-}
-
-/* Holds the stream until the host opens the gate; gives up after 2 s, so that nothing hangs. */
-static __global__ void gate_kernel(const volatile int *open)
-{
-    const unsigned long long begin = device_clock();
-    while (*open == 0 && in_time(begin)) {
     }
 }
 
