@@ -112,8 +112,8 @@ def make_comparison(old, new):
 
 def make_prediction(options, program):
     path = options.names[0]
-    rows = model.predict(path, options.device, program)
-    date = load(path).get("environment", {}).get("date")
+    rows, content = model.predict(path, options.device, program)
+    date = content.get("environment", {}).get("date")
     made = model.as_json(rows, options.device, date)
     write("-", (json.dumps(made, indent=2) if options.json else model.as_text(rows)) + "\n")
     return 0

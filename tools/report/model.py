@@ -344,10 +344,10 @@ class Row:
         return self.predicted / self.measured - 1
 
 
-def read_rows(path, device):
+def read_rows(path, content, device):
     """Those of the raw ways: what launches the same through libpdl is no row of its own."""
     rows = []
-    for table, point in rows_of(load(path)):
+    for table, point in rows_of(content):
         try:
             row = Row(device, table, point)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -360,8 +360,10 @@ def read_rows(path, device):
 
 
 def predict(path, device_name, program):
+    """The rows of a file, and the file."""
     _, device = read_device(device_name)
-    rows = read_rows(path, device)
+    content = load(path)
+    rows = read_rows(path, content, device)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda row: row.predict(program, device_name), rows))
     rows = [row for row in rows if row.predicted > 0]
@@ -370,7 +372,7 @@ def predict(path, device_name, program):
         base = plain_rows.get(row.against) if row.way not in PATHS else None
         if base is not None and abs(row.measured / base.measured - 1) > 0.05:
             row.sign = "right" if (row.predicted < base.predicted) == (row.measured < base.measured) else "wrong"
-    return rows
+    return rows, content
 
 
 def totals(rows):
