@@ -136,8 +136,6 @@ static void questions_are_compared_byte_by_byte(void **state)
     pdl_rtc_memory_add(memory, &one, &none, kernel);
     assert_ptr_equal(pdl_rtc_memory_find(memory, &again), kernel);
     assert_null(pdl_rtc_memory_find(memory, &other));
-    pdl_rtc_question_free(&again);
-    pdl_rtc_question_free(&other);
     pdl_rtc_memory_free(memory);
 }
 

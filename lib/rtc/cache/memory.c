@@ -13,10 +13,12 @@ enum { BUCKETS = 4096 };
 
 struct answer {
     struct answer *next; /* does not change once it can be reached */
-    struct pdl_rtc_question question;
+    uint64_t hash;
     pdl_kernel *kernel;
     struct pdl_rtc_dependencies dependencies;
     atomic_bool stale;
+    size_t size;
+    unsigned char bytes[]; /* of the question */
 };
 
 struct pdl_rtc_memory {
@@ -28,91 +30,94 @@ struct pdl_rtc_memory {
  * Questions
  * ---------------------------------------------------------------------------------------------- */
 
-/* Counts, and writes where there are bytes to write to. */
-struct writer {
-    unsigned char *bytes;
-    size_t at;
-    bool whole; /* there was no NULL */
+/* Hashes the bytes of a question; or copies them, or compares them, where they are no more than `size`. */
+struct walk {
+    unsigned char *to;
+    const unsigned char *with;
+    size_t at, size;
+    uint64_t hash;
+    bool whole; /* nothing is missing, and nothing differs */
 };
 
-static void put(struct writer *writer, const void *bytes, size_t size)
+static void put(struct walk *walk, const void *bytes, size_t size)
 {
-    if (writer->bytes != NULL && size > 0) {
-        memcpy(writer->bytes + writer->at, bytes, size);
+    if (walk->to == NULL && walk->with == NULL) {
+        walk->hash = pdl_rtc_hash_short(bytes, size, walk->hash);
+    } else if (!walk->whole || size > walk->size - walk->at) { /* the caller has changed it since */
+        walk->whole = false;
+        return;
+    } else if (walk->to != NULL) {
+        memcpy(walk->to + walk->at, bytes, size);
+    } else {
+        walk->whole = memcmp(walk->with + walk->at, bytes, size) == 0;
     }
-    writer->at += size;
+    walk->at += size;
 }
 
-static void put_number(struct writer *writer, uint64_t number)
+static void put_number(struct walk *walk, uint64_t number)
 {
-    put(writer, &number, sizeof(number));
+    put(walk, &number, sizeof(number));
 }
 
-static void put_text(struct writer *writer, const char *text)
+static void put_text(struct walk *walk, const char *text)
 {
-    writer->whole = writer->whole && text != NULL;
-    if (writer->whole) {
-        put(writer, text, strlen(text) + 1);
-    }
-}
-
-static void put_texts(struct writer *writer, const char *const *texts, uint64_t count)
-{
-    writer->whole = writer->whole && count <= PDL_RTC_COUNT_MAX && (count == 0 || texts != NULL);
-    put_number(writer, count);
-    for (uint64_t i = 0; writer->whole && i < count; i++) {
-        put_text(writer, texts[i]);
+    walk->whole = walk->whole && text != NULL;
+    if (walk->whole) {
+        put(walk, text, strlen(text) + 1);
     }
 }
 
-static void put_question(struct writer *writer, const char *source, const char *name,
-                         const pdl_rtc_options *options, const pdl_instrument_options *instrument,
-                         int device)
+static void put_texts(struct walk *walk, const char *const *texts, uint64_t count)
 {
+    if (count > PDL_RTC_COUNT_MAX || (count > 0 && texts == NULL)) {
+        walk->whole = false;
+        return;
+    }
+    put_number(walk, count);
+    for (uint64_t i = 0; walk->whole && i < count; i++) {
+        put_text(walk, texts[i]);
+    }
+}
+
+static bool put_question(struct walk *walk, const struct pdl_rtc_question *question)
+{
+    const pdl_rtc_options *const options = question->options;
+    const pdl_instrument_options *const instrument = &question->instrument;
     const bool named = options->target != NULL;
-    put_text(writer, source);
-    put_text(writer, name);
-    put_number(writer, named ? UINT64_MAX : (uint64_t)(int64_t)device + 1);
-    put_text(writer, named ? options->target : "");
-    put_number(writer, (uint64_t)options->output << 32 | options->flags);
-    put_texts(writer, options->arguments, options->argument_count);
-    put_texts(writer, options->names, options->name_count);
-    put_number(writer, (uint64_t)instrument->size << 32 | instrument->flags);
-    put_number(writer, (uint64_t)(uint32_t)instrument->wait << 32 | (uint32_t)instrument->trigger);
-    put_texts(writer, instrument->constant_params, instrument->constant_param_count);
-    put_texts(writer, instrument->kernels, instrument->kernel_count);
-    writer->whole = writer->whole && options->header_count <= PDL_RTC_COUNT_MAX &&
-                    (options->header_count == 0 || options->headers != NULL);
-    for (size_t i = 0; writer->whole && i < options->header_count; i++) {
-        put_text(writer, options->headers[i].name);
-        put_text(writer, options->headers[i].text);
+    walk->whole = true;
+    put_text(walk, question->source);
+    put_text(walk, question->name);
+    put_number(walk, named ? UINT64_MAX : (uint64_t)(int64_t)question->device + 1);
+    put_text(walk, named ? options->target : "");
+    put_number(walk, (uint64_t)options->output << 32 | options->flags);
+    put_texts(walk, options->arguments, options->argument_count);
+    put_texts(walk, options->names, options->name_count);
+    put_number(walk, (uint64_t)instrument->size << 32 | instrument->flags);
+    put_number(walk, (uint64_t)(uint32_t)instrument->wait << 32 | (uint32_t)instrument->trigger);
+    put_texts(walk, instrument->constant_params, instrument->constant_param_count);
+    put_texts(walk, instrument->kernels, instrument->kernel_count);
+    walk->whole = walk->whole && options->header_count <= PDL_RTC_COUNT_MAX &&
+                  (options->header_count == 0 || options->headers != NULL);
+    for (size_t i = 0; walk->whole && i < options->header_count; i++) {
+        put_text(walk, options->headers[i].name);
+        put_text(walk, options->headers[i].text);
     }
+    return walk->whole;
 }
 
 bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
                            const pdl_rtc_options *options, int device)
 {
-    pdl_instrument_options instrument;
-    if (pdl_rtc_request_instrument(options, &instrument) != PDL_SUCCESS) {
+    struct walk walk = {.hash = 0};
+    *question = (struct pdl_rtc_question){
+        .source = source, .name = name, .options = options, .device = device};
+    if (pdl_rtc_request_instrument(options, &question->instrument) != PDL_SUCCESS ||
+        !put_question(&walk, question)) {
         return false;
     }
-    struct writer counter = {.whole = true};
-    put_question(&counter, source, name, options, &instrument, device);
-    struct writer writer = {.whole = counter.whole,
-                            .bytes = counter.whole ? malloc(counter.at) : NULL};
-    if (writer.bytes == NULL) {
-        return false;
-    }
-    put_question(&writer, source, name, options, &instrument, device);
-    *question = (struct pdl_rtc_question){writer.bytes, writer.at,
-                                          pdl_rtc_hash_short(writer.bytes, writer.at, 0)};
+    question->size = walk.at;
+    question->hash = walk.hash;
     return true;
-}
-
-void pdl_rtc_question_free(struct pdl_rtc_question *question)
-{
-    free(question->bytes);
-    *question = (struct pdl_rtc_question){0};
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -121,15 +126,15 @@ void pdl_rtc_question_free(struct pdl_rtc_question *question)
 
 static void free_answer(struct answer *answer)
 {
-    pdl_rtc_question_free(&answer->question);
     pdl_rtc_includes_free(&answer->dependencies);
     free(answer);
 }
 
 static bool is_answer(const struct answer *answer, const struct pdl_rtc_question *question)
 {
-    return answer->question.hash == question->hash && answer->question.size == question->size &&
-           memcmp(answer->question.bytes, question->bytes, question->size) == 0 &&
+    struct walk walk = {.with = answer->bytes, .size = answer->size};
+    return answer->hash == question->hash && answer->size == question->size &&
+           put_question(&walk, question) && walk.at == answer->size &&
            !atomic_load_explicit(&answer->stale, memory_order_relaxed);
 }
 
@@ -162,28 +167,33 @@ pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
     return answer->kernel;
 }
 
-void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, struct pdl_rtc_question *question,
+void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel)
 {
-    struct answer *made = calloc(1, sizeof(*made));
+    struct answer *made = malloc(sizeof(*made) + question->size);
     if (made == NULL) {
         return;
     }
+    struct walk walk = {.to = made->bytes, .size = question->size};
+    if (!put_question(&walk, question) || walk.at != question->size) {
+        free(made);
+        return;
+    }
     atomic_init(&made->stale, false);
+    made->hash = question->hash;
+    made->size = question->size;
     made->kernel = kernel;
-    made->question = *question;
     made->dependencies = *dependencies;
-    *question = (struct pdl_rtc_question){0};
     *dependencies = (struct pdl_rtc_dependencies){0};
     pdl_lock_take(&memory->lock);
-    struct answer *other = find(memory, &made->question);
+    struct answer *other = find(memory, question);
     if (other != NULL && other->kernel == kernel) {
         free_answer(made); /* another thread was faster */
     } else {
         if (other != NULL) {
             atomic_store_explicit(&other->stale, true, memory_order_relaxed);
         }
-        _Atomic(struct answer *) *bucket = bucket_of(memory, made->question.hash);
+        _Atomic(struct answer *) *bucket = bucket_of(memory, made->hash);
         made->next = atomic_load_explicit(bucket, memory_order_relaxed);
         atomic_store_explicit(bucket, made, memory_order_release);
     }

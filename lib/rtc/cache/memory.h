@@ -6,18 +6,20 @@
 
 #include "rtc/request/includes.h"
 
-/* What was asked, as bytes in which different questions differ. */
+/* What was asked, with a hash of it. It points to what the caller has. */
 struct pdl_rtc_question {
-    unsigned char *bytes;
-    size_t size;
+    const char *source, *name;
+    const pdl_rtc_options *options;
+    pdl_instrument_options instrument;
+    int device;
+    size_t size; /* of the bytes in which different questions differ */
     uint64_t hash;
 };
 
 /* `device` stands for a target that is not named: its ordinal, -1 without a context. False where there is
- * a NULL that the slow way will refuse, or no memory. */
+ * a NULL or a count that the slow way will refuse. */
 bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
                            const pdl_rtc_options *options, int device);
-void pdl_rtc_question_free(struct pdl_rtc_question *question);
 
 struct pdl_rtc_memory;
 
@@ -28,8 +30,8 @@ void pdl_rtc_memory_free(struct pdl_rtc_memory *memory);
 pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
                                 const struct pdl_rtc_question *question);
 
-/* Remembers a kernel, and takes question and dependencies over. Does nothing without memory. */
-void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, struct pdl_rtc_question *question,
+/* Remembers a kernel, copies the question and takes the dependencies over. Does nothing without memory. */
+void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel);
 
 #endif /* PDL_RTC_MEMORY_H */

@@ -387,8 +387,8 @@ static pdl_status serve_kernel(struct job *job, const char *name, pdl_kernel **k
 
 /* The slow way. With a question, the kernel is found by it from now on. */
 static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const char *name,
-                               const pdl_rtc_options *options, struct pdl_rtc_question *question,
-                               pdl_kernel **kernel)
+                               const pdl_rtc_options *options,
+                               const struct pdl_rtc_question *question, pdl_kernel **kernel)
 {
     struct job job;
     pdl_kernel *made = NULL;
@@ -454,6 +454,5 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
     } else {
         status = find_or_make(cache, source, name, &known, &question, kernel);
     }
-    pdl_rtc_question_free(&question);
     return status;
 }
