@@ -11,27 +11,30 @@
 
 /* Where the log goes; -1: nowhere. And the process that has opened it: fork() copies the files before the memory, so
  * that a child may know the number of a file that it does not have. */
-static int log_file = -1;
+static atomic_int log_file = -1;
 static atomic_int log_process;
 
-static void open_log(void)
+static int open_log(void)
 {
     static struct pdl_lock lock;
     const int self = (int)pdl_process_id();
     if (atomic_load_explicit(&log_process, memory_order_acquire) == self) {
-        return;
+        return atomic_load_explicit(&log_file, memory_order_relaxed);
     }
     pdl_lock_take(&lock);
     if (atomic_load_explicit(&log_process, memory_order_relaxed) != self) {
         const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
-        log_file = to != NULL ? pdl_log_open(to) : -1;
-        if (to != NULL && log_file < 0) {
+        const int file = to != NULL ? pdl_log_open(to) : -1;
+        if (to != NULL && file < 0) {
             (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to,
                           strerror(errno));
         }
+        atomic_store_explicit(&log_file, file, memory_order_relaxed);
         atomic_store_explicit(&log_process, self, memory_order_release);
     }
+    const int opened = atomic_load_explicit(&log_file, memory_order_relaxed);
     pdl_lock_release(&lock);
+    return opened;
 }
 
 /* Whether a launch overlaps in a capture, which goes on from its node, that was not granted it, and is of a kernel that
@@ -86,11 +89,11 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
     if ((pdl_gate_is_special() & PDL_GATE_LOG) == 0) {
         return;
     }
-    open_log();
+    const int file = open_log();
     const bool anyway = overlaps_anyway(kernel, lowered);
     const unsigned now = (unsigned)reason | (unsigned)anyway << 16;
     const unsigned before = atomic_exchange(&facts->logged, now);
-    if (before == now || log_file < 0) {
+    if (before == now || file < 0) {
         return;
     }
     const char *const why = pdl_kernel_unknown_why(facts, reason);
@@ -108,5 +111,5 @@ void pdl_log_write(const pdl_kernel *kernel, const struct pdl_lowered *lowered)
                  why[0] != '\0' ? ": " : "", why, between, proof, advice(reason, anyway));
     const size_t end = (size_t)length < sizeof(line) - 1 ? (size_t)length : sizeof(line) - 2;
     line[end] = '\n';
-    pdl_log_add(log_file, line, end + 1);
+    pdl_log_add(file, line, end + 1);
 }
