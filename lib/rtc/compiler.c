@@ -12,10 +12,9 @@
 #include "core/path_text.h"
 
 enum {
-    OLDEST = 12000,         /* the oldest that is tested */
-    WITH_MINIMAL = 12040,   /* --minimal */
-    UNSTOPPABLE = 13020,    /* from here to 13.5 at least, it may crash where it is cancelled */
-    ARCHITECTURES_MAX = 256 /* more than there will be */
+    OLDEST = 12000,       /* the oldest that is tested */
+    WITH_MINIMAL = 12040, /* --minimal */
+    UNSTOPPABLE = 13020   /* from here to 13.5 at least, it may crash where it is cancelled */
 };
 
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
@@ -64,26 +63,25 @@ static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
 
 static pdl_status ask_architectures(struct pdl_rtc_compiler *compiler)
 {
-    static int known[ARCHITECTURES_MAX]; /* written under the lock of opening */
     int count = 0;
     nvrtcResult result = compiler->arch_count(&count);
-    if (result == 0 && (count <= 0 || count > ARCHITECTURES_MAX)) {
+    if (result == 0 && (count <= 0 || count > PDL_RTC_ARCHITECTURES)) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetNumSupportedArchs", 0,
                              "%s compiles for %d architectures, which is impossible",
                              PDL_PATH(compiler->path), count);
     }
     if (result == 0) {
-        result = compiler->archs(known);
+        result = compiler->archs(compiler->known);
     }
     if (result != 0) {
         return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "nvrtcGetSupportedArchs", result,
                              "%s does not report its architectures: %s", PDL_PATH(compiler->path),
                              compiler->error_string(result));
     }
-    compiler->known = known;
     compiler->known_count = (size_t)count;
     for (int i = 0; i < count; i++) {
-        compiler->newest = known[i] > compiler->newest ? known[i] : compiler->newest;
+        compiler->newest =
+            compiler->known[i] > compiler->newest ? compiler->known[i] : compiler->newest;
     }
     return PDL_SUCCESS;
 }

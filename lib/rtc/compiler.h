@@ -13,6 +13,9 @@
 typedef int nvrtcResult; /* 0 is success */
 typedef struct _nvrtcProgram *nvrtcProgram;
 
+/* More architectures than a compiler will know. */
+#define PDL_RTC_ARCHITECTURES 256
+
 /* NVRTC. Entries that newer ones have are NULL in older. */
 struct pdl_rtc_compiler {
     nvrtcResult (*version)(int *major, int *minor);
@@ -35,7 +38,7 @@ struct pdl_rtc_compiler {
                                  void *payload); /* optional */
     int number;                                  /* version: 1000 * major + 10 * minor */
     int newest;                                  /* of the architectures: 120 for compute_120 */
-    const int *known;                            /* the architectures, ascending */
+    int known[PDL_RTC_ARCHITECTURES];            /* the architectures, ascending */
     size_t known_count;
     struct pdl_rtc_identity identity;
     char path[4096];

@@ -28,7 +28,7 @@ void cache_mock_start(int version, const char *identity)
     memset(&table, 0, sizeof(table));
     table.number = version;
     table.newest = 100;
-    table.known = known;
+    memcpy(table.known, known, sizeof(known));
     table.known_count = 2;
     table.identity.size = strlen(identity);
     memcpy(table.identity.bytes, identity, strlen(identity));

@@ -156,7 +156,6 @@ static nvrtcResult mock_flow_callback(nvrtcProgram program,
 
 int rtc_mock_setup(void **state)
 {
-    static const int known[] = {75, 80, 90, 100, 120};
     (void)state;
     memset(&rtc_mock, 0, sizeof(rtc_mock));
     rtc_mock.table = (struct pdl_rtc_compiler){
@@ -175,8 +174,8 @@ int rtc_mock_setup(void **state)
         .flow_callback = mock_flow_callback,
         .number = 13000,
         .newest = 120,
-        .known = known,
-        .known_count = COUNT_OF(known),
+        .known = {75, 80, 90, 100, 120},
+        .known_count = 5,
         .identity = {.bytes = "mock", .size = 4},
         .path = "/mock/libnvrtc.so.13",
     };

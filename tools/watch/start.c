@@ -212,14 +212,20 @@ static void send_signal(const struct run *run, int number)
     (void)kill(run->group ? -run->id : run->id, number);
 }
 
+/* Keeps the first signal that asks the tool to end. */
+static void note_signal(const struct run *run, int number)
+{
+    if (number != SIGCHLD && run->started->interrupted == 0) {
+        run->started->interrupted = number;
+    }
+}
+
 static void take_signal(const struct run *run, int number)
 {
     if (number <= 0 || number == SIGCHLD) {
         return;
     }
-    if (run->started->interrupted == 0) {
-        run->started->interrupted = number;
-    }
+    note_signal(run, number);
     if (run->group || number == SIGTERM || number == SIGHUP) {
         send_signal(run, number);
     }
@@ -260,6 +266,12 @@ static void wait_for_end(const struct run *run)
     }
     if (run->started->timed_out) {
         send_signal(run, SIGKILL); /* what it has started and left */
+    }
+    /* A signal to both may have ended the program before it was taken here. */
+    const struct timespec none = {0};
+    int number;
+    while ((number = sigtimedwait(&run->signals, NULL, &none)) > 0) {
+        note_signal(run, number);
     }
 }
 
