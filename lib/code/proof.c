@@ -15,7 +15,7 @@
 #include "os/lock.h"
 
 /* What the analysis of one image may cost a first launch, in steps of the analysis: see `max_steps` of
- * pdl_inspect_options. The figures are in docs/lint-ci.md. */
+ * pdl_inspect_options. The figures are in docs/results/README.md. */
 #define BUDGET (UINT64_C(1) << 22)
 
 /* Results of more memory than this are not kept, and neither are copies of images above the budget. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All environment variables of all libraries and tools: one table for reading, `pdltool info`, docs/environment.md and
- * the man page of pdltool info. A test compares them. */
+/* All environment variables of all libraries and tools: one table for reading, `pdltool info` and docs/environment.md. A
+ * test compares them. */
 #ifndef PDL_LIB_OS_ENVIRONMENT_H
 #define PDL_LIB_OS_ENVIRONMENT_H
 

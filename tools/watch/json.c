@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as JSON. docs/watch.md describes the keys, test/watch/watch.schema.json checks them. */
+/* The report as JSON. test/watch/watch.schema.json has all keys, docs/watch.md explains some. */
 #include "common/json.h"
 
 #include <stdlib.h>

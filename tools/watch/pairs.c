@@ -40,7 +40,7 @@ static bool is_told(const struct watch *watch, const struct watch_run *run)
 }
 
 /* How long after a kernel's last instruction CUPTI has it end, for want of which neighbours would seem to overlap that
- * only follow each other closely: on an H200 at most, where the start is right to 50 ns. docs/watch.md has the figures. */
+ * only follow each other closely: on an H200 at most, where the start is right to 50 ns. docs/results has the figures. */
 enum { STREAM_END_NS = 750, GRAPH_END_NS = 500 };
 
 /* The times of two runs that were not meant to overlap may by what the clocks are off. */

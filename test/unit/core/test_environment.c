@@ -423,7 +423,7 @@ static void an_unknown_value_is_said_once_by_all_threads_together(void **state)
     assert_int_equal(lines, 0);
 }
 
-/* ---- the documents --------------------------------------------------------------------------------- */
+/* ---- the document --------------------------------------------------------------------------------- */
 
 static char *read_page(const char *path)
 {
@@ -436,52 +436,26 @@ static char *read_page(const char *path)
     return text;
 }
 
-/* The form of the man page: a minus is no hyphen. */
-static const char *roff(const char *text, char made[256])
-{
-    size_t length = 0;
-    for (; *text != '\0'; text++) {
-        if (*text == '-') {
-            made[length++] = '\\';
-        }
-        made[length++] = *text;
-    }
-    made[length] = '\0';
-    return made;
-}
-
-static void the_documents_have_every_row_in_order_and_no_other(void **state)
+static void the_document_has_every_row_in_order_and_no_other(void **state)
 {
     (void)state;
-    char *const pages[] = {read_page(PDL_TEST_ENVIRONMENT_PAGE),
-                           read_page(PDL_TEST_ENVIRONMENT_MAN)};
-    const char *const starts[] = {"\n| `PDL_", "\n.TP\n\\fBPDL_"};
-    for (size_t page = 0; page < COUNT_OF(pages); page++) {
-        const char *at = pages[page];
-        for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
-            const struct pdl_variable *const row = &pdl_variables[i];
-            char expected[1024], values[256], effect[256], unset[256], unknown[256];
-            if (page == 0) {
-                (void)snprintf(expected, sizeof(expected), "\n| `%s` | %s | %s | %s | %s |\n",
-                               row->name, row->values, row->unset, row->unknown, row->effect);
-            } else {
-                const bool has_default = row->unset[0] != '\0';
-                (void)snprintf(
-                    expected, sizeof(expected), "\n.TP\n\\fB%s\\fP\n%s%s%s%s%s%s:\n%s.\n",
-                    row->name, roff(row->values, values), has_default ? " (unset: " : "",
-                    roff(row->unset, unset), has_default ? ", unknown: " : "",
-                    roff(row->unknown, unknown), has_default ? ")" : "", roff(row->effect, effect));
-            }
-            const char *const next = strstr(at, starts[page]);
-            if (next == NULL || strncmp(next, expected, strlen(expected)) != 0) {
-                fail_msg("instead of%sthe page has %.200s", expected, next != NULL ? next : "");
-            } else {
-                at = next + 1;
-            }
+    static const char start[] = "\n| `PDL_";
+    char *const page = read_page(PDL_TEST_ENVIRONMENT_PAGE);
+    const char *at = page;
+    for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
+        const struct pdl_variable *const row = &pdl_variables[i];
+        char expected[1024];
+        (void)snprintf(expected, sizeof(expected), "\n| `%s` | %s | %s | %s | %s |\n", row->name,
+                       row->values, row->unset, row->unknown, row->effect);
+        const char *const next = strstr(at, start);
+        if (next == NULL || strncmp(next, expected, strlen(expected)) != 0) {
+            fail_msg("instead of%sthe page has %.200s", expected, next != NULL ? next : "");
+        } else {
+            at = next + 1;
         }
-        assert_null(strstr(at, starts[page]));
-        free(pages[page]);
     }
+    assert_null(strstr(at, start));
+    free(page);
 }
 
 int main(void)
@@ -495,7 +469,7 @@ int main(void)
         cmocka_unit_test(an_unset_and_an_empty_variable_have_the_same_value),
         cmocka_unit_test(an_unknown_value_takes_the_safe_side),
         cmocka_unit_test(an_unknown_value_is_said_once_by_all_threads_together),
-        cmocka_unit_test(the_documents_have_every_row_in_order_and_no_other),
+        cmocka_unit_test(the_document_has_every_row_in_order_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
