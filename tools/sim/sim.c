@@ -26,8 +26,8 @@ static void usage(void)
     (void)fputs("usage: pdltool sim FILE [OPTION...]\n"
                 "\n"
                 "Predicts how long a chain of kernels takes, with a model of the device. FILE is\n"
-                "a description of the chain, or a trace of a timeline. - is standard input. No\n"
-                "device is needed.\n"
+                "a description of the chain; - is standard input. 'pdltool report describe' makes\n"
+                "one of a recorded timeline. No device is needed.\n"
                 "\n"
                 "  -d, --device NAME    one of h200, or a file that 'pdltool report calibrate'\n"
                 "                       wrote (default: h200)\n"
@@ -172,32 +172,12 @@ static bool choose_device(struct sim_device *device, const char *name)
     return read;
 }
 
-/* A trace is JSON, which a description never begins like. */
-static bool is_trace(const char *text, size_t size)
-{
-    size_t at = 0;
-    while (at < size && strchr(" \t\r\n", text[at]) != NULL) {
-        at++;
-    }
-    return at < size && (text[at] == '{' || text[at] == '[');
-}
-
 static bool read_program(struct sim_program *program, const char *path)
 {
     size_t size = 0;
     char *const text = read_file(path, &size);
-    if (text == NULL) {
-        return false;
-    }
-    bool read = false;
-    const char *const name = strcmp(path, "-") == 0 ? "stdin" : path;
-    if (!is_trace(text, size)) {
-        read = sim_read(program, text, size, name);
-    } else if (sim_read_trace != NULL) {
-        read = sim_read_trace(program, text, size, name);
-    } else {
-        print_error("traces need a pdltool that was built with the library jansson");
-    }
+    const bool read =
+        text != NULL && sim_read(program, text, size, strcmp(path, "-") == 0 ? "stdin" : path);
     free(text);
     return read;
 }
