@@ -368,7 +368,7 @@ static void an_sm_holds_as_many_blocks_as_the_library_s_model(void **state)
     for (unsigned threads = 32; threads <= 1024; threads += 32) {
         for (size_t r = 0; r < sizeof(registers) / sizeof(*registers); r++) {
             for (size_t s = 0; s < sizeof(shared) / sizeof(*shared); s++) {
-                const struct pdl_block block = {threads, registers[r], shared[s], -1, 0};
+                const struct pdl_block block = {threads, registers[r], shared[s], -1};
                 uint32_t each[PDL_RESOURCE_COUNT];
                 const uint32_t expected = pdl_occupancy_alone(&h200, &block, each);
                 struct sim_kernel kernel = usual;
@@ -400,13 +400,13 @@ static void an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model(voi
     for (unsigned i = 0; i < 32 * COUNT; i++) {
         const struct sim_kernel first = {.threads = 32 * (i / COUNT + 1),
                                          .registers = registers[i % COUNT]};
-        const struct pdl_block block = {first.threads, first.registers, 0, -1, 0};
+        const struct pdl_block block = {first.threads, first.registers, 0, -1};
         struct sim_needs taken;
         sim_kernel_needs(&(struct sim_device){.sm = h200}, &first, &taken);
         for (unsigned j = 0; j < 32 * COUNT; j++) {
             const struct sim_kernel second = {.threads = 32 * (j / COUNT + 1),
                                               .registers = registers[j % COUNT]};
-            const struct pdl_block other = {second.threads, second.registers, 0, -1, 0};
+            const struct pdl_block other = {second.threads, second.registers, 0, -1};
             struct sim_needs needs;
             uint32_t each[PDL_RESOURCE_COUNT];
             sim_kernel_needs(&(struct sim_device){.sm = h200}, &second, &needs);

@@ -352,7 +352,7 @@ WRONG = (
     (LAUNCH, "launch first x+64", "'64' is not a whole number from 0 to 63"),
     (LAUNCH, "launch first x+-4", "'-4' is not a whole number from 0 to 63"),
     (LAUNCH, "launch first i16:3", "the types of numbers are i32, u32, i64, u64, f32 and f64"),
-    *((LAUNCH, f"launch first {word}", f"'{word}' is no number of that type")
+    *((LAUNCH, f"launch first {word}", f"'{word}' is not a number of that type")
       for word in ("i32:2147483648", "i32:x", "i32:0.5", "i32:", "u32:-1", "u32:4294967296", "u64:-1", "i64:1e3", "f32:1x", "f64:")),
     (LAUNCH, "launch first { }", "a struct is { VALUE ... }"),
     (LAUNCH, "launch first { x", "a struct is { VALUE ... }"),

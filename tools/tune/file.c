@@ -396,7 +396,7 @@ static bool read_number(struct reader *reader, const struct description_line *li
                    number <= types[i].most;
             memcpy(to->bytes, &whole, to->size); /* the low half first */
         }
-        return good || FAIL(reader, line, "'%.60s' is no number of that type", word);
+        return good || FAIL(reader, line, "'%.60s' is not a number of that type", word);
     }
     return FAIL(reader, line, "the types of numbers are i32, u32, i64, u64, f32 and f64");
 }
