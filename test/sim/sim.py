@@ -313,6 +313,16 @@ class Outputs(Case):
         self.assertRegex(result.stdout, r"(?m)^2 launches: [0-9.]+ µs")
         self.assertRegex(result.stdout, r"(?m)^without overlap: [0-9.]+ µs$")
 
+    def test_several_descriptions_have_an_object_each(self):
+        paths = [self.file("a.pdlsim", self.TEXT), self.file("b.pdlsim", "gate\n" + KERNEL + "launch k\n")]
+        both = self.tool("sim", *paths, "--json")
+        self.assertEqual((both.stderr, both.returncode), ("", 0))
+        self.assertEqual(both.stdout, "".join(self.tool("sim", path, "--json").stdout for path in paths))
+        for options in ((), ("--json", "--text"), ("--json", "--svg", "x.svg"), ("--json", "--trace", "x.json")):
+            result = self.tool("sim", *paths, *options)
+            self.assertEqual((result.stdout, result.returncode), ("", 2), options)
+            self.assertIn("one description at a time", result.stderr)
+
     def test_a_sweep_finds_that_late_triggers_lose(self):
         sweep = self.result(self.TEXT, "--what-if", "trigger=0..1:4")["what_if"]
         self.assertEqual([point["trigger"] for point in sweep], [0, 0.25, 0.5, 0.75, 1])

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import subprocess
+import tempfile
 
 from runs import Trouble, load, plain, quantile
 
@@ -229,16 +230,6 @@ class Row:
         launches = [f"repeat {length // len(names)}", *[f"launch {name}{overlap}" for name in names], "end"]
         return "\n".join(["gate", *kernels, *(["graph", *launches, "end"] if path == "graph" else launches), ""])
 
-    def predict(self, program, device_name):
-        ends = []
-        for length in (LONG, SHORT):
-            words = [program, "sim", "-", "--json", "--device", device_name]
-            result = subprocess.run(words, input=self.description(length), text=True, capture_output=True, check=False)
-            if result.returncode != 0:
-                raise Trouble(f"{self.id}: {result.stderr.strip()}")
-            ends.append(json.loads(result.stdout)["total_us"])
-        self.predicted = (ends[0] - ends[1]) / (LONG - SHORT)
-
     def error(self):
         return self.predicted / self.measured - 1
 
@@ -258,13 +249,36 @@ def read_rows(path, content, device):
     return rows
 
 
+def simulate(rows, program, device_name):
+    """Predicts some of the rows, in one process."""
+    decoder, at, totals_us = json.JSONDecoder(), 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for row in rows:
+            for length in (LONG, SHORT):
+                paths.append(os.path.join(folder, f"{len(paths)}.pdlsim"))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    file.write(row.description(length))
+        words = [program, "sim", "--json", "--device", device_name, "--", *paths]
+        result = subprocess.run(words, text=True, capture_output=True, check=False)
+        if result.returncode != 0:
+            raise Trouble(result.stderr.strip())
+    while at < len(result.stdout):
+        made, at = decoder.raw_decode(result.stdout, at)
+        at += 1  # the end of its line
+        totals_us.append(made["total_us"])
+    for row, last, first in zip(rows, totals_us[::2], totals_us[1::2]):
+        row.predicted = (last - first) / (LONG - SHORT)
+
+
 def predict(path, device_name, program):
     """The rows of a file, and the file."""
     _, device = read_device(device_name)
     content = load(path)
     rows = read_rows(path, content, device)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda row: row.predict(program, device_name), rows))
+    parts = [rows[i :: os.cpu_count()] for i in range(os.cpu_count())]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda part: simulate(part, program, device_name), filter(None, parts)))
     rows = [row for row in rows if row.predicted > 0]
     plain_rows = {row.id: row for row in rows if row.way in PATHS}
     for row in rows:  # what PDL changes, where it changes more than 5 %

@@ -24,6 +24,7 @@ struct options {
 static void usage(void)
 {
     (void)fputs("usage: pdltool sim FILE [OPTION...]\n"
+                "       pdltool sim FILE... --json [OPTION...]\n"
                 "\n"
                 "Predicts how long a chain of kernels takes, with a model of the device. FILE is\n"
                 "a description of the chain; - is standard input. 'pdltool report describe' makes\n"
@@ -38,7 +39,7 @@ static void usage(void)
                 "      --what-if SWEEP  vary the trigger position of all kernels: with\n"
                 "                       trigger=0..1:10, from 0 to 1 of their main part in 10\n"
                 "                       steps\n"
-                "      --json           write JSON\n"
+                "      --json           write JSON, an object per FILE\n"
                 "\n"
                 "Examples:\n"
                 "  pdltool sim chain.sim --plain --svg chain.svg\n"
@@ -136,8 +137,10 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
             return false;
         }
     }
-    if (argc - optind != 1) {
-        print_misuse(argc == optind ? "no description of a chain" : "one description at a time");
+    const bool one = !chosen->json || chosen->text || chosen->svg != NULL || chosen->trace != NULL;
+    if (argc == optind || (one && argc - optind > 1)) {
+        print_misuse(argc == optind ? "no description of a chain"
+                                    : "one description at a time, but with --json alone");
         return false;
     }
     return chosen->what_if == NULL || parse_what_if(chosen);
@@ -311,5 +314,9 @@ int command_sim(int argc, char **argv)
         (void)lacks_json("json");
         return EXIT_USAGE;
     }
-    return simulate(&device, argv[optind], &chosen);
+    code = EXIT_DONE;
+    for (int i = optind; i < argc && code == EXIT_DONE; i++) {
+        code = simulate(&device, argv[i], &chosen);
+    }
+    return code;
 }
