@@ -261,10 +261,10 @@ class Code(Case):
         if "demangled" in tooltest.without:
             self.skipTest("no demangler in this build")
         path = self.file("k.cubin", CODE)
-        for name in "fc1", "fc1(float const*)", "t<int>", "void t<int>()", "u<int, float>":
+        for name in "fc1", "fc1(float const*)", "*t<int>*", "void t<int>()", "*u<int, float>*":
             result = self.overlap(name + ",blocks=132,threads=64", "fc2,blocks=9,threads=256", path)
             self.assertEqual((result.stderr, result.returncode), ("", 0), name)
-        result = self.overlap("t<float>,blocks=132,threads=64", "t<float>,blocks=1,threads=64", path)
+        result = self.overlap("*t<float>*,blocks=132,threads=64", "*t<float>*,blocks=1,threads=64", path)
         self.assertEqual(self.conditions(result)["waits"], "NO")
 
     def test_names_that_are_not_there(self):

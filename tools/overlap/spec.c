@@ -94,35 +94,6 @@ void overlap_spec_free(struct overlap_spec *spec)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* A demangled name without its parameters and, of a template, without the result it begins with. */
-static char *without_parameters(const char *name)
-{
-    const char *const plain = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
-    const char *end = strrchr(plain, ')');
-    int depth = 0;
-    for (; end != NULL && end >= plain; end--) {
-        depth += (*end == ')') - (*end == '(');
-        if (depth == 0) {
-            break;
-        }
-    }
-    return end == NULL || end <= plain ? copy_text(plain)
-                                       : format_text("%.*s", (int)(end - plain), plain);
-}
-
-/* Whether a kernel is the one that a text names: mangled, demangled, or that without its
- * parameters. */
-static bool is_named(const char *mangled, const char *wanted)
-{
-    char *const name = demangle(mangled);
-    char *const plain = without_parameters(name);
-    const bool same =
-        strcmp(mangled, wanted) == 0 || strcmp(name, wanted) == 0 || strcmp(plain, wanted) == 0;
-    free(plain);
-    free(name);
-    return same;
-}
-
 /* How good an image is for a device; 0: it does not run there. Machine code, and the newest, is
  * best. */
 static int fitness(const pdl_inspect_image *image, int32_t capability)
@@ -156,8 +127,9 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
     for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
         const pdl_inspect_image *image = pdl_inspection_image(inspection, kernel->image);
+        const char *const wanted = spec->kernel;
         const int fits = fitness(image, capability);
-        if (!is_named(kernel->info->name, spec->kernel)) {
+        if (!name_matches(kernel->info->name, &wanted, 1)) {
             continue;
         }
         if (found->kernel != NULL && fits > 0 &&

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/memory.h"
-#include "common/print.h"
+#include "common/description.h"
 #include "sim/sim.h"
 
 /* What pdl_embed() makes of h200.cal. */
@@ -65,38 +63,31 @@ static const struct {
     {"block-shared", AT(sm.reserved_shared_memory), 0, 1 << 20},
 };
 
-/* Room for what is wrong with a line. */
-enum { WRONG = 200 };
-
-/* Says why in `wrong`. Always false. */
-__attribute__((format(printf, 2, 3))) static bool fail(char wrong[WRONG], const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(wrong, WRONG, format, list);
-    va_end(list);
-    return false;
-}
-
 /* One line: a name and a value. */
-static bool set_value(struct sim_device *device, const char *name, const char *text,
-                      char wrong[WRONG])
+static bool set_value(struct description *description, const struct description_line *line)
 {
+    struct sim_device *const device = description->self;
+    const char *const name = line->words[0];
+    if (line->count < 2) {
+        return description_fail(description, line, "a value is missing");
+    }
     if (strcmp(name, "name") == 0) {
-        (void)snprintf(device->name, sizeof(device->name), "%s", text);
+        (void)snprintf(device->name, sizeof(device->name), "%s", line->words[1]);
         return true;
     }
     char *end = NULL;
     errno = 0;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
-        return fail(wrong, "the value is not a number of 0 or more");
+    const double value = strtod(line->words[1], &end);
+    if (end == line->words[1] || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
+        return description_fail(description, line, "the value is not a number of 0 or more");
     }
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         if (strcmp(counts[i].name, name) == 0) {
             if (value < counts[i].least || value > counts[i].most || value != floor(value)) {
-                return fail(wrong, "the value is out of bounds: %s is a whole number from %u to %u",
-                            name, counts[i].least, counts[i].most);
+                return description_fail(
+                    description, line,
+                    "the value is out of bounds: %s is a whole number from %u to %u", name,
+                    counts[i].least, counts[i].most);
             }
             *(unsigned *)((char *)device + counts[i].at) = (unsigned)value;
             return true;
@@ -106,11 +97,13 @@ static bool set_value(struct sim_device *device, const char *name, const char *t
         if (strcmp(values[i].name, name) == 0) {
             *(double *)(void *)((char *)device + values[i].at) = value;
             return (value >= values[i].least && value <= values[i].most) ||
-                   fail(wrong, "the value is out of bounds: %s is from %.0f to %.0f %s, not %g",
-                        name, values[i].least, values[i].most, values[i].unit, value);
+                   description_fail(
+                       description, line,
+                       "the value is out of bounds: %s is from %.0f to %.0f %s, not %g", name,
+                       values[i].least, values[i].most, values[i].unit, value);
         }
     }
-    return fail(wrong, "no such value");
+    return description_fail(description, line, "no such value");
 }
 
 static const char *check(const struct sim_device *device)
@@ -127,28 +120,14 @@ static const char *check(const struct sim_device *device)
 bool sim_device_read(struct sim_device *device, const char *text, size_t size, const char *file)
 {
     struct sim_device read = {.name = "device", .sm = {.warp_size = 32, .threads_per_block = 1024}};
-    char *const copy = allocate(size + 1, 1);
-    memcpy(copy, text, size);
-    char wrong[WRONG] = "";
-    bool right = true;
-    unsigned number = 0;
-    char *rest = copy;
-    for (char *line; right && (line = strsep(&rest, "\n")) != NULL;) {
-        number++;
-        line[strcspn(line, "#\r")] = '\0';
-        char *words = NULL;
-        const char *const name = strtok_r(line, " \t", &words);
-        const char *const value = name != NULL ? strtok_r(NULL, " \t", &words) : NULL;
-        if (name != NULL) {
-            right = value == NULL ? fail(wrong, "a value is missing")
-                                  : set_value(&read, name, value, wrong);
-        }
-    }
-    const char *const missing = right ? check(&read) : NULL;
-    free(copy);
-    if (!right || missing != NULL) {
-        print_line(stderr, "%s:%u: error: %s", file, number, right ? missing : wrong);
+    struct description description = {.file = file, .self = &read, .take = set_value};
+    const struct description_line whole = {.number = 1};
+    if (!description_read(&description, text, size)) {
         return false;
+    }
+    const char *const missing = check(&read);
+    if (missing != NULL) {
+        return description_fail(&description, &whole, "%s", missing);
     }
     read.sm.shared_memory_per_block = read.sm.shared_memory - read.sm.reserved_shared_memory;
     *device = read;
