@@ -132,8 +132,8 @@ struct row {
     } launches[3];
     double report, arguments; /* of the device, unless 0 */
     unsigned depth;
-    struct check checks[5];
     unsigned busiest; /* of the last launch, unless 0 */
+    struct check checks[5];
 };
 
 #define PHASES .prologue = 100, .before = 200, .after = 400, .waits = true

@@ -122,6 +122,7 @@ static void run_lines(struct reader *reader)
 {
     struct description *const description = reader->description;
     size_t runs = 0;
+    description->depth = 0;
     for (size_t i = 0; i < reader->lines.count && !description->failed; i++) {
         const struct description_line *const line = &reader->lines.items[i];
         const bool is_repeat = strcmp(line->words[0], "repeat") == 0;

@@ -178,7 +178,7 @@ static bool read_launch(struct reader *reader, const struct description_line *li
     struct sim_program *const program = reader->program;
     const uint32_t index = (uint32_t)program->launches.count;
     uint32_t kernel = 0;
-    struct options options;
+    struct options options = {.overlap = false};
     if (line->count < 2) {
         return description_fail(&reader->description, line, "launch needs a kernel");
     }
@@ -214,7 +214,7 @@ static bool read_launch(struct reader *reader, const struct description_line *li
 
 static bool begin_graph(struct reader *reader, const struct description_line *line)
 {
-    struct options options;
+    struct options options = {.overlap = false};
     if (reader->graph.is_open) {
         return description_fail(&reader->description, line, "a graph in a graph");
     }

@@ -114,13 +114,15 @@ static bool allocate_buffer(struct reader *reader, const struct description_line
     size_t total = 0;
     MUST(cu.cuMemGetInfo(&left, &total));
     if (buffer->bytes > left) {
-        return FAIL(reader, line,
-                    "the buffer takes %zu bytes, and %zu of the device's memory are free",
-                    buffer->bytes, left);
+        (void)FAIL(reader, line,
+                   "the buffer takes %zu bytes, and %zu of the device's memory are free",
+                   buffer->bytes, left);
+        return false;
     }
     buffer->fill = malloc(buffer->bytes);
     if (buffer->fill == NULL) {
-        return FAIL(reader, line, "there is no memory for %zu bytes", buffer->bytes);
+        (void)FAIL(reader, line, "there is no memory for %zu bytes", buffer->bytes);
+        return false;
     }
     memset(buffer->fill, byte, buffer->bytes);
     buffer->memory = gpu_alloc(buffer->bytes);
