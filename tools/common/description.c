@@ -60,11 +60,10 @@ bool description_count(struct description *description, const struct description
 
 static void split_lines(struct reader *reader, char *text)
 {
-    unsigned number = 0;
-    for (char *start; (start = strsep(&text, "\n")) != NULL;) {
-        struct description_line line = {.number = number + 1};
+    unsigned number = 1;
+    for (char *start; (start = strsep(&text, "\n")) != NULL; number++) {
+        struct description_line line = {.number = number};
         char *rest = NULL;
-        number++;
         start[strcspn(start, "#\r")] = '\0';
         const size_t most = strlen(start) / 2 + 1;
         for (char *word = strtok_r(start, " \t", &rest); word != NULL;
