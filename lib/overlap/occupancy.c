@@ -276,9 +276,6 @@ static void by_amounts(const struct pdl_sm *sm, const struct pdl_block *other, u
     each[PDL_RESOURCE_SHARED_MEMORY] = share(
         left_of(shared_size, count, pdl_block_shared(sm, other)), pdl_block_shared(sm, block));
     each[PDL_RESOURCE_BLOCKS] = left_of(sm->blocks, count, 1);
-    each[PDL_RESOURCE_BARRIERS] =
-        sm->barriers > 0 ? share(left_of(sm->barriers, count, other->barriers), block->barriers)
-                         : PDL_UNLIMITED;
 }
 
 void pdl_occupancy_beside(const struct pdl_sm *sm, const struct pdl_beside *other,

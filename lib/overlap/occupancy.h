@@ -32,8 +32,7 @@ struct pdl_block {
     uint32_t threads;
     uint32_t registers;     /* a thread */
     uint32_t shared_memory; /* static and dynamic, without what is reserved */
-    int32_t carveout;  /* the preferred share of shared memory, percent; -1: the driver's choice */
-    uint32_t barriers; /* 0: none, or not known */
+    int32_t carveout; /* the preferred share of shared memory, percent; -1: the driver's choice */
 };
 
 enum {
@@ -45,7 +44,6 @@ enum pdl_resource {
     PDL_RESOURCE_REGISTERS,
     PDL_RESOURCE_SHARED_MEMORY,
     PDL_RESOURCE_BLOCKS,
-    PDL_RESOURCE_BARRIERS,
     PDL_RESOURCE_COUNT
 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(PDL_CONDITION_THREADS + PDL_RESOURCE_BARRIERS == PDL_CONDITION_BARRIERS,
+_Static_assert(PDL_CONDITION_THREADS + PDL_RESOURCE_BLOCKS == PDL_CONDITION_BLOCKS,
                "the conditions of resources are in the resources' order");
 
 /* What is worked out before the conditions. */
@@ -286,25 +286,14 @@ static void count_room(struct judgement *judgement)
 
 /* ---- resources ------------------------------------------------------------------------------ */
 
-static const char *const units[PDL_RESOURCE_COUNT] = {
-    "threads", "registers", "bytes of shared memory", "block slots", "barriers"};
-
-static bool resource_known(const struct judgement *judgement, enum pdl_resource resource)
-{
-    const struct pdl_overlap_input *input = judgement->input;
-    if (!judgement->counted) {
-        return false;
-    }
-    return resource != PDL_RESOURCE_BARRIERS ||
-           (input->sm.barriers > 0 && input->primary.barriers_known &&
-            input->secondary.barriers_known);
-}
+static const char *const units[PDL_RESOURCE_COUNT] = {"threads", "registers",
+                                                      "bytes of shared memory", "block slots"};
 
 static uint32_t capacity(const struct judgement *judgement, enum pdl_resource resource)
 {
     const struct pdl_sm *sm = &judgement->input->sm;
     const uint32_t all[PDL_RESOURCE_COUNT] = {sm->threads, sm->registers, judgement->shared_size,
-                                              sm->blocks, sm->barriers};
+                                              sm->blocks};
     return all[resource];
 }
 
@@ -313,7 +302,7 @@ static uint32_t taken(const struct pdl_sm *sm, const struct pdl_block *block,
 {
     const uint32_t each[PDL_RESOURCE_COUNT] = {pdl_block_warps(sm, block) * sm->warp_size,
                                                pdl_block_registers(sm, block),
-                                               pdl_block_shared(sm, block), 1, block->barriers};
+                                               pdl_block_shared(sm, block), 1};
     return each[resource];
 }
 
@@ -335,9 +324,6 @@ static bool shrink(const struct pdl_sm *sm, struct pdl_block *block, enum pdl_re
     case PDL_RESOURCE_SHARED_MEMORY:
         block->shared_memory = shared - 128 - sm->reserved_shared_memory;
         return shared >= 128 + sm->reserved_shared_memory;
-    case PDL_RESOURCE_BARRIERS:
-        block->barriers--;
-        return block->barriers < UINT32_MAX;
     default:
         return false;
     }
@@ -346,7 +332,7 @@ static bool shrink(const struct pdl_sm *sm, struct pdl_block *block, enum pdl_re
 static int32_t amount(const struct pdl_block *block, enum pdl_resource resource)
 {
     const uint32_t amounts[PDL_RESOURCE_COUNT] = {block->threads, block->registers,
-                                                  block->shared_memory, 1, block->barriers};
+                                                  block->shared_memory, 1};
     return (int32_t)amounts[resource];
 }
 
@@ -370,18 +356,21 @@ static int32_t at_most(const struct judgement *judgement, enum pdl_resource reso
     return PDL_OVERLAP_NO_VALUE;
 }
 
-static void report_resource(const struct judgement *judgement, enum pdl_resource resource)
+/* Of barriers nothing is known but how many an SM has. */
+static void report_resource(const struct judgement *judgement, pdl_condition condition)
 {
     const struct pdl_overlap_input *input = judgement->input;
     pdl_overlap_report *report = judgement->report;
     pdl_resource_report *made = &report->resources[report->resource_count++];
-    made->condition = (uint32_t)PDL_CONDITION_THREADS + (uint32_t)resource;
+    made->condition = (uint32_t)condition;
     made->secondary_at_most = PDL_OVERLAP_NO_VALUE;
     made->primary_at_most = PDL_OVERLAP_NO_VALUE;
-    made->known = resource_known(judgement, resource);
+    made->known = judgement->counted && condition != PDL_CONDITION_BARRIERS;
     if (!made->known) {
         return;
     }
+    const enum pdl_resource resource =
+        (enum pdl_resource)((int)condition - (int)PDL_CONDITION_THREADS);
     made->capacity = capacity(judgement, resource);
     made->primary_block = taken(&input->sm, &input->primary.block, resource);
     made->secondary_block = taken(&input->sm, &input->secondary.block, resource);
@@ -405,7 +394,7 @@ static void judge_too_large(const struct judgement *judgement, enum pdl_resource
         judgement->too_large == &judgement->input->primary.block ? "primary" : "secondary";
     const uint32_t most[PDL_RESOURCE_COUNT] = {
         sm->threads_per_block, sm->registers,
-        sm->shared_memory_per_block + sm->reserved_shared_memory, sm->blocks, sm->barriers};
+        sm->shared_memory_per_block + sm->reserved_shared_memory, sm->blocks};
     const uint32_t needed = taken(sm, judgement->too_large, resource);
     const bool met = judgement->alone[resource] > 0 && needed <= most[resource];
     add(judgement, condition, yes_if(met), "a block of the %s takes %u %s; the limit is %u", role,
@@ -416,26 +405,32 @@ static void judge_too_large(const struct judgement *judgement, enum pdl_resource
     }
 }
 
-static void judge_unknown_resource(const struct judgement *judgement, enum pdl_resource resource,
-                                   pdl_condition condition)
+/* The condition of a resource where nothing was counted. */
+static void judge_uncounted(const struct judgement *judgement, enum pdl_resource resource,
+                            pdl_condition condition)
 {
-    const struct pdl_overlap_input *input = judgement->input;
-    const bool barriers = resource == PDL_RESOURCE_BARRIERS;
-    const uint32_t most_of_block = 16; /* barriers */
-    if (barriers && judgement->counted &&
-        input->sm.barriers >= (judgement->report->most_on_sm + 1) * most_of_block) {
-        add(judgement, condition, PDL_YES, "%u suffice even if every block uses %u, the maximum",
-            input->sm.barriers, most_of_block);
-    } else if (barriers && judgement->counted) {
-        add(judgement, condition, PDL_UNKNOWN,
-            "an SM has %u, and the driver does not report how many a kernel uses; with up to 2 per "
-            "block, block slots run out first",
-            input->sm.barriers);
-    } else if (judgement->too_large != NULL) {
+    if (judgement->too_large != NULL) {
         judge_too_large(judgement, resource, condition);
     } else {
         add(judgement, condition, PDL_UNKNOWN, "it is unknown what a block of the %s takes",
-            input->primary.block_known ? "secondary" : "primary");
+            judgement->input->primary.block_known ? "secondary" : "primary");
+    }
+}
+
+static void judge_barriers(const struct judgement *judgement)
+{
+    const uint32_t most_of_block = 16;
+    const uint32_t all = judgement->input->sm.barriers;
+    if (!judgement->counted && judgement->too_large == NULL) {
+        judge_uncounted(judgement, PDL_RESOURCE_BLOCKS, PDL_CONDITION_BARRIERS);
+    } else if (all >= (judgement->report->most_on_sm + 1) * most_of_block) {
+        add(judgement, PDL_CONDITION_BARRIERS, PDL_YES,
+            "%u suffice even if every block uses %u, the maximum", all, most_of_block);
+    } else {
+        add(judgement, PDL_CONDITION_BARRIERS, PDL_UNKNOWN,
+            "an SM has %u, and the driver does not report how many a kernel uses; with up to 2 per "
+            "block, block slots run out first",
+            all);
     }
 }
 
@@ -487,7 +482,7 @@ static void judge_resource(struct judgement *judgement, enum pdl_resource resour
         return;
     }
     if (!numbers->known) {
-        judge_unknown_resource(judgement, resource, condition);
+        judge_uncounted(judgement, resource, condition);
         return;
     }
     if (numbers->fit == PDL_UNLIMITED) {
@@ -673,8 +668,8 @@ void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report
     report->primary_blocks = input->primary.blocks;
     report->secondary_blocks = input->secondary.blocks;
     count_room(&judgement);
-    for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
-        report_resource(&judgement, (enum pdl_resource)i);
+    for (int i = PDL_CONDITION_THREADS; i <= PDL_CONDITION_BARRIERS; i++) {
+        report_resource(&judgement, (pdl_condition)i);
     }
     judge_device(&judgement);
     judge_attribute(&judgement);
@@ -688,6 +683,7 @@ void pdl_overlap_judge(const struct pdl_overlap_input *input, pdl_overlap_report
     for (int i = 0; i < PDL_RESOURCE_COUNT; i++) {
         judge_resource(&judgement, (enum pdl_resource)i);
     }
+    judge_barriers(&judgement);
     judge_carveout(&judgement);
     judge_occupancy(&judgement);
     conclude(&judgement);

@@ -25,8 +25,7 @@ struct pdl_overlap_side {
     pdl_condition refused_by; /* THREADS or CLUSTER */
     pdl_reason reason;        /* what pdl_launch_decide() says; 0: not asked */
     bool cooperative;
-    bool barriers_known; /* block.barriers holds */
-    bool block_known;    /* registers and shared memory hold */
+    bool block_known; /* registers and shared memory hold */
 };
 
 struct pdl_overlap_input {

@@ -94,10 +94,10 @@ class Page(Case):
         ("bench/overlap.json", "cycles before the wait", 'libpdl over a plain stream, main part "work"',
          'chain over a plain graph, main part "spin"', "overlap, by the condition", "from the first one's start"),
         ("sim/overlap.json", "Random shapes"),
-        ("bench/graph.json", "Kernels in series, each: device", "further kernel", "make, change and launch", "Memory"),
-        ("bench/sync.json", "Ordering the whole device", "barrier of a block"),
-        ("bench/device.json", "Grids a second", "pending launches: lost", "launches the next", "first instruction", "1,024 small"),
-        ("bench/decode.json", "One token", "Each kernel alone", "Reading the weights"),
+        ("bench/graph.json", "Kernels in series, each: device", "further kernel", "make, change and launch", "keeps of the device's"),
+        ("bench/sync.json", "Ordering the whole device", "Ordering less than the device"),
+        ("bench/device.json", "grids a second", "pending ones: lost", "launches itself", "first instruction", "1,024 small"),
+        ("bench/decode.json", "One token", "Each kernel alone", "reading the decoder"),
         ("tensor_parallel.json", "tensor_parallel"), ("decode.json", "decode"), ("one_job.json", "one_job"),
     )  # fmt: skip
 

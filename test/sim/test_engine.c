@@ -103,120 +103,210 @@ static int finish(void **state)
 
 #define assert_ns(value, expected) assert_float_equal(value, expected, 0.01)
 
-/* ---- a kernel and its successor -------------------------------------------------------------------- */
+/* ---- what comes when ------------------------------------------------------------------------------- */
 
-static void a_kernel_takes_its_phases_and_what_a_block_costs(void **state)
+enum value { ZERO, START, ARRIVED, WAITED, TRIGGERED, END, COMPLETED };
+enum relation { EQUALS, BEFORE, AFTER };
+
+/* A value of a launch beside one of another and so many ns. */
+struct check {
+    enum value value;
+    int launch;
+    enum relation relation;
+    enum value other;
+    int of;
+    double plus;
+    bool is_there;
+};
+#define CHECK(...)                                                                                 \
+    {                                                                                              \
+        __VA_ARGS__, .is_there = true                                                              \
+    }
+
+struct row {
+    const char *what;
+    struct sim_kernel kernels[2];
+    struct {
+        enum { NO_LAUNCH, STREAM, STREAM_PDL, GRAPH, GRAPH_PDL } how;
+        uint32_t kernel;
+    } launches[3];
+    double report, arguments; /* of the device, unless 0 */
+    unsigned depth;
+    unsigned busiest; /* of the last launch, unless 0 */
+    struct check checks[5];
+};
+
+#define PHASES .prologue = 100, .before = 200, .after = 400, .waits = true
+#define FULL   .blocks = SMS, .threads = 1024 /* an SM holds one block */
+#define HALF   .blocks = SMS, .threads = 512  /* and two */
+#define EAGER  .trigger = SIM_TRIGGER_START
+
+static const struct row rows[] = {
+    {.what = "a kernel takes its phases, and what a block costs",
+     .kernels = {{FULL, PHASES}},
+     .launches = {{STREAM}},
+     .checks = {CHECK(START, 0, EQUALS, ZERO), CHECK(WAITED, 0, EQUALS, ZERO, 0, 10 + 100),
+                CHECK(TRIGGERED, 0, EQUALS, ZERO, 0, 10 + 100 + 200),
+                CHECK(END, 0, EQUALS, ZERO, 0, 10 + 100 + 200 + 400 + 5),
+                CHECK(COMPLETED, 0, EQUALS, END)}},
+    {.what = "completion comes after the flush of what was written: by half of the SMs, half",
+     .kernels = {{FULL, PHASES, .writes = true},
+                 {.blocks = SMS / 2, .threads = 1024, PHASES, .writes = true}},
+     .launches = {{STREAM}, {STREAM, 1}},
+     .checks = {CHECK(COMPLETED, 0, EQUALS, END, 0, 30), CHECK(COMPLETED, 1, EQUALS, END, 1, 20)}},
+    {.what = "each block reports its trigger and its end",
+     .kernels = {{HALF, PHASES}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .report = 10,
+     .checks = {CHECK(START, 1, EQUALS, TRIGGERED, 0, SMS * 10 + 300),
+                CHECK(COMPLETED, 0, EQUALS, END, 0, SMS * 10)}},
+    {.what = "ends are reported after the triggers before them",
+     .kernels = {{FULL, .prologue = 100, .before = 200, .waits = true}},
+     .launches = {{STREAM}},
+     .report = 10,
+     .checks = {CHECK(COMPLETED, 0, EQUALS, TRIGGERED, 0, 2 * SMS * 10)}},
+    {.what = "blocks begin after what is being reported: the ends, when all triggers are known",
+     .kernels = {{.blocks = SMS, .threads = 32, .prologue = 100, .before = 200, .waits = true}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .report = 200,
+     .checks = {CHECK(START, 1, EQUALS, TRIGGERED, 0, 2 * SMS * 200)}},
+    {.what = "a graph flushes while ends are reported",
+     .kernels = {{FULL, PHASES, .writes = true}, {FULL, PHASES}},
+     .launches = {{STREAM}, {GRAPH}, {GRAPH, 1}},
+     .report = 5,
+     .checks = {CHECK(COMPLETED, 0, EQUALS, END, 0, SMS * 5 + 30),
+                CHECK(COMPLETED, 1, EQUALS, END, 1, 30),
+                CHECK(COMPLETED, 2, EQUALS, END, 2, SMS * 5)}},
+    {.what = "a full dependency waits for completion and the path's gap",
+     .kernels = {{FULL, PHASES}},
+     .launches = {{STREAM}, {STREAM}, {GRAPH}},
+     .checks = {CHECK(START, 1, EQUALS, COMPLETED, 0, 1000),
+                CHECK(START, 2, EQUALS, COMPLETED, 1, 400)}},
+    {.what = "a programmatic one waits for the last trigger",
+     .kernels = {{HALF, PHASES}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}, {GRAPH_PDL}},
+     .checks = {CHECK(START, 1, EQUALS, TRIGGERED, 0, 300),
+                CHECK(START, 2, EQUALS, TRIGGERED, 1, 200)}},
+    {.what = "its wait returns after the primary's completion",
+     .kernels = {{HALF, PHASES}, {HALF, .before = 200, .after = 400, .waits = true}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL, 1}},
+     .checks = {CHECK(ARRIVED, 1, BEFORE, COMPLETED, 0),
+                CHECK(WAITED, 1, EQUALS, COMPLETED, 0, 50)}},
+    {.what = "without a wait it goes on, and completes after the primary",
+     .kernels = {{HALF, PHASES}, {HALF}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL, 1}},
+     .checks = {CHECK(END, 1, BEFORE, END, 0), CHECK(COMPLETED, 1, EQUALS, COMPLETED, 0)}},
+    {.what = "without a trigger the last block's end is one",
+     .kernels = {{HALF, PHASES, .trigger = SIM_TRIGGER_NEVER}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .checks = {CHECK(TRIGGERED, 0, EQUALS, END, 0), CHECK(START, 1, EQUALS, END, 0, 300)}},
+    {.what = "a trigger at the start comes before the prologue",
+     .kernels = {{HALF, PHASES, EAGER}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .checks = {CHECK(TRIGGERED, 0, EQUALS, ZERO, 0, 10), CHECK(START, 1, EQUALS, ZERO, 0, 310)}},
+    {.what = "the arguments hold up a short prologue of a first block only",
+     .kernels = {{.blocks = 2 * SMS, .threads = 1024, PHASES, .arguments = true}},
+     .launches = {{STREAM}},
+     .arguments = 150,
+     .checks = {CHECK(END, 0, EQUALS, ZERO, 0,
+                      10 + 150 + 200 + 400 + 5 + 20 + 10 + 100 + 200 + 400 + 5)}},
+    {.what = "blocks without room come in waves",
+     .kernels = {{.blocks = 3 * SMS, .threads = 1024, PHASES}},
+     .launches = {{STREAM}},
+     .checks = {CHECK(END, 0, EQUALS, ZERO, 0, 3 * 715 + 2 * 20)},
+     .busiest = 1},
+    {.what = "blocks in the place of others begin as their ends are reported: the second wave "
+             "begins over "
+             "40 ns and ends so, and its first end makes room before its last one comes",
+     .kernels = {{.blocks = 2 * SMS + 1, .threads = 1024, PHASES}},
+     .launches = {{STREAM}},
+     .report = 10,
+     .checks = {CHECK(END, 0, EQUALS, ZERO, 0, 715 + SMS * 10 + 20 + 715 + 715),
+                CHECK(COMPLETED, 0, EQUALS, END, 0)}},
+    {.what = "a secondary without room waits for the primary's blocks",
+     .kernels = {{FULL, PHASES}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .checks = {CHECK(TRIGGERED, 0, BEFORE, END, 0, -300), CHECK(START, 1, EQUALS, END, 0, 20)}},
+    {.what = "blocks go to the SMs with most room first: there is room for one more on each",
+     .kernels = {{.blocks = SMS / 2, .threads = 512, PHASES, EAGER}, {HALF, PHASES, EAGER}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}, {STREAM_PDL, 1}},
+     .checks = {CHECK(START, 2, EQUALS, TRIGGERED, 1, 300)},
+     .busiest = 1},
+    {.what = "blocks that compute share an SM's issue slots",
+     .kernels = {{.blocks = 2 * SMS, .threads = 512, PHASES, .issue = 1}},
+     .launches = {{STREAM}},
+     .checks = {CHECK(END, 0, EQUALS, ZERO, 0, 10 + 100 + 2 * (200 + 400) + 5)}},
+    {.what = "what counts cycles is not stretched, but stretches others: the first one computes "
+             "from 110 "
+             "to 710, and the second begins at 320",
+     .kernels = {{HALF, PHASES, EAGER, .issue = 1},
+                 {HALF, EAGER, .prologue = 200, .before = 200, .after = 400, .waits = true,
+                  .issue = 1, .issue_prologue = 1, .clocked_prologue = true}},
+     .launches = {{STREAM}, {STREAM_PDL, 1}},
+     .checks = {CHECK(ARRIVED, 1, EQUALS, ZERO, 0, 320 + 200),
+                CHECK(END, 0, EQUALS, ZERO, 0, 710 + 100 + 5)}},
+    {.what = "a trigger too early loses: a second kernel takes the SMs that the last half of a "
+             "wave could have had",
+     .kernels =
+         {{.blocks = 3 * SMS, .threads = 512, EAGER, .before = 200, .after = 400, .waits = true}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}},
+     .checks = {CHECK(START, 1, BEFORE, END, 0), CHECK(WAITED, 1, AFTER, COMPLETED, 0)}},
+    {.what = "launches that have begun are limited by the path's depth",
+     .kernels = {{.blocks = SMS, .threads = 32, PHASES, EAGER}},
+     .launches = {{STREAM_PDL}, {STREAM_PDL}, {STREAM_PDL}},
+     .depth = 2,
+     .checks = {CHECK(START, 1, BEFORE, COMPLETED, 0), CHECK(START, 2, EQUALS, COMPLETED, 0)}},
+};
+
+static double value_of(const struct sim_outcome *outcome, enum value value)
 {
-    (void)state;
-    launch(add_kernel(usual), SIM_STREAM, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome->start, 0);
-    assert_ns(outcome->waited, 10 + 100);
-    assert_ns(outcome->triggered, 10 + 100 + 200);
-    assert_ns(outcome->end, 10 + 100 + 200 + 400 + 5);
-    assert_ns(outcome->completed, outcome->end);
+    const double values[] = {0,
+                             outcome->start,
+                             outcome->arrived,
+                             outcome->waited,
+                             outcome->triggered,
+                             outcome->end,
+                             outcome->completed};
+    return values[value];
 }
 
-static void completion_comes_after_the_flush_of_what_was_written(void **state)
+static void assert_check(const struct row *row, const struct check *check,
+                         const struct sim_outcome *outcomes)
 {
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.writes = true;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    kernel.blocks = SMS / 2; /* half of the SMs have written */
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[0].completed, outcome[0].end + 30);
-    assert_ns(outcome[1].completed, outcome[1].end + 20);
+    const double value = value_of(&outcomes[check->launch], check->value);
+    const double other = value_of(&outcomes[check->of], check->other) + check->plus;
+    const bool holds = check->relation == EQUALS   ? fabs(value - other) < 0.01
+                       : check->relation == BEFORE ? value < other
+                                                   : value > other;
+    if (!holds) {
+        fail_msg("%s: check %d: %g and %g", row->what, (int)(check - row->checks), value, other);
+    }
 }
 
-static void each_block_reports_its_trigger_and_its_end(void **state)
+static void each_row_comes_as_it_should(void **state)
 {
-    (void)state;
-    const uint32_t kernel = add_kernel(two_on_an_sm());
-    program.device.report = 10;
-    launch(kernel, SIM_STREAM, true);
-    launch(kernel, SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[1].start, outcome[0].triggered + SMS * 10 + 300);
-    assert_ns(outcome[0].completed, outcome[0].end + SMS * 10);
-}
-
-static void ends_are_reported_after_the_triggers_before_them(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.after = 0;
-    program.device.report = 10;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome->completed, outcome->triggered + 2 * SMS * 10);
-}
-
-static void blocks_begin_after_what_is_being_reported(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.threads = 32;
-    kernel.after = 0;
-    program.device.report = 200; /* the ends are, when all triggers are known */
-    launch(add_kernel(kernel), SIM_STREAM, true);
-    launch(add_kernel(kernel), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[1].start, outcome[0].triggered + 2 * SMS * 200);
-}
-
-static void a_graph_flushes_while_ends_are_reported(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.writes = true;
-    program.device.report = 5;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    launch(add_kernel(kernel), SIM_GRAPH, false);
-    kernel.writes = false;
-    launch(add_kernel(kernel), SIM_GRAPH, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[0].completed, outcome[0].end + SMS * 5 + 30);
-    assert_ns(outcome[1].completed, outcome[1].end + 30);
-    assert_ns(outcome[2].completed, outcome[2].end + SMS * 5);
-}
-
-static void a_full_dependency_waits_for_completion_and_the_path_s_gap(void **state)
-{
-    (void)state;
-    const uint32_t kernel = add_kernel(usual);
-    launch(kernel, SIM_STREAM, false);
-    launch(kernel, SIM_STREAM, false);
-    launch(kernel, SIM_GRAPH, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[1].start, outcome[0].completed + 1000);
-    assert_ns(outcome[2].start, outcome[1].completed + 400);
-}
-
-static void a_programmatic_one_waits_for_the_last_trigger(void **state)
-{
-    (void)state;
-    const uint32_t kernel = add_kernel(two_on_an_sm());
-    launch(kernel, SIM_STREAM, true);
-    launch(kernel, SIM_STREAM, true);
-    launch(kernel, SIM_GRAPH, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[1].start, outcome[0].triggered + 300);
-    assert_ns(outcome[2].start, outcome[1].triggered + 200);
-}
-
-static void its_wait_returns_after_the_primary_s_completion(void **state)
-{
-    (void)state;
-    const uint32_t kernel = add_kernel(two_on_an_sm());
-    struct sim_kernel early = two_on_an_sm();
-    early.prologue = 0;
-    launch(kernel, SIM_STREAM, true);
-    launch(add_kernel(early), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_true(outcome[1].arrived < outcome[0].completed);
-    assert_ns(outcome[1].waited, outcome[0].completed + 50);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct row *const row = &rows[i];
+        const uint32_t kernels[] = {add_kernel(row->kernels[0]), add_kernel(row->kernels[1])};
+        size_t count = 0;
+        program.device.report = row->report;
+        program.device.arguments = row->arguments;
+        program.device.depth[SIM_STREAM] = row->depth > 0 ? row->depth : device.depth[SIM_STREAM];
+        for (; count < 3 && row->launches[count].how != NO_LAUNCH; count++) {
+            const int how = (int)row->launches[count].how;
+            launch(kernels[row->launches[count].kernel], how >= GRAPH ? SIM_GRAPH : SIM_STREAM,
+                   how == STREAM_PDL || how == GRAPH_PDL);
+        }
+        const struct sim_outcome *const outcomes = run();
+        for (size_t j = 0; j < 5 && row->checks[j].is_there; j++) {
+            assert_check(row, &row->checks[j], outcomes);
+        }
+        if (row->busiest > 0) {
+            assert_int_equal(outcomes[count - 1].busiest, row->busiest);
+        }
+        (void)finish(state);
+        (void)start(state);
+    }
 }
 
 static void of_two_primaries_it_waits_for_the_later_one(void **state)
@@ -253,82 +343,7 @@ static void of_two_primaries_it_completes_after_both_without_a_wait(void **state
     assert_ns(outcome[2].completed, outcome[0].completed);
 }
 
-static void without_a_wait_it_goes_on_and_completes_after_the_primary(void **state)
-{
-    (void)state;
-    struct sim_kernel early = two_on_an_sm();
-    early.waits = false;
-    early.prologue = early.before = early.after = 0;
-    launch(add_kernel(two_on_an_sm()), SIM_STREAM, true);
-    launch(add_kernel(early), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_true(outcome[1].end < outcome[0].end);
-    assert_ns(outcome[1].completed, outcome[0].completed);
-}
-
-static void without_a_trigger_the_last_block_s_end_is_one(void **state)
-{
-    (void)state;
-    struct sim_kernel silent = two_on_an_sm();
-    silent.trigger = SIM_TRIGGER_NEVER;
-    launch(add_kernel(silent), SIM_STREAM, true);
-    launch(add_kernel(silent), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[0].triggered, outcome[0].end);
-    assert_ns(outcome[1].start, outcome[0].end + 300);
-}
-
-static void a_trigger_at_the_start_comes_before_the_prologue(void **state)
-{
-    (void)state;
-    struct sim_kernel eager = two_on_an_sm();
-    eager.trigger = SIM_TRIGGER_START;
-    launch(add_kernel(eager), SIM_STREAM, true);
-    launch(add_kernel(eager), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[0].triggered, 10);
-    assert_ns(outcome[1].start, 10 + 300);
-}
-
-static void the_arguments_hold_up_a_short_prologue_of_a_first_block_only(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    program.device.arguments = 150;
-    kernel.arguments = true;
-    kernel.blocks = 2 * SMS;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    const double first = 10 + 150 + 200 + 400 + 5;
-    const double second = 20 + 10 + 100 + 200 + 400 + 5;
-    assert_ns(run()->end, first + second);
-}
-
 /* ---- blocks on SMs ----------------------------------------------------------------------------------- */
-
-static void blocks_without_room_come_in_waves(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.blocks = 3 * SMS;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome->end, 3 * 715 + 2 * 20);
-    assert_int_equal(outcome->busiest, 1);
-}
-
-static void blocks_in_the_place_of_others_begin_as_their_ends_are_reported(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.blocks = 2 * SMS + 1;
-    program.device.report = 10;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    const struct sim_outcome *const outcome = run();
-    /* The second wave begins over 40 ns and ends so: its first end makes room before its last one comes. */
-    const double second = 715 + SMS * 10 + 20 + 715;
-    assert_ns(outcome->end, second + 715);
-    assert_ns(outcome->completed, outcome->end);
-}
 
 static void each_resource_limits_how_many_fit(void **state)
 {
@@ -368,7 +383,7 @@ static void an_sm_holds_as_many_blocks_as_the_library_s_model(void **state)
     for (unsigned threads = 32; threads <= 1024; threads += 32) {
         for (size_t r = 0; r < sizeof(registers) / sizeof(*registers); r++) {
             for (size_t s = 0; s < sizeof(shared) / sizeof(*shared); s++) {
-                const struct pdl_block block = {threads, registers[r], shared[s], -1, 0};
+                const struct pdl_block block = {threads, registers[r], shared[s], -1};
                 uint32_t each[PDL_RESOURCE_COUNT];
                 const uint32_t expected = pdl_occupancy_alone(&h200, &block, each);
                 struct sim_kernel kernel = usual;
@@ -400,13 +415,13 @@ static void an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model(voi
     for (unsigned i = 0; i < 32 * COUNT; i++) {
         const struct sim_kernel first = {.threads = 32 * (i / COUNT + 1),
                                          .registers = registers[i % COUNT]};
-        const struct pdl_block block = {first.threads, first.registers, 0, -1, 0};
+        const struct pdl_block block = {first.threads, first.registers, 0, -1};
         struct sim_needs taken;
         sim_kernel_needs(&(struct sim_device){.sm = h200}, &first, &taken);
         for (unsigned j = 0; j < 32 * COUNT; j++) {
             const struct sim_kernel second = {.threads = 32 * (j / COUNT + 1),
                                               .registers = registers[j % COUNT]};
-            const struct pdl_block other = {second.threads, second.registers, 0, -1, 0};
+            const struct pdl_block other = {second.threads, second.registers, 0, -1};
             struct sim_needs needs;
             uint32_t each[PDL_RESOURCE_COUNT];
             sim_kernel_needs(&(struct sim_device){.sm = h200}, &second, &needs);
@@ -426,95 +441,6 @@ static void an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model(voi
         }
     }
     assert_in_range(pairs, 10000, 100000);
-}
-
-static void a_secondary_without_room_waits_for_the_primary_s_blocks(void **state)
-{
-    (void)state;
-    const uint32_t kernel = add_kernel(usual); /* 1024 threads: an SM is full */
-    launch(kernel, SIM_STREAM, true);
-    launch(kernel, SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_true(outcome[0].triggered + 300 < outcome[0].end);
-    assert_ns(outcome[1].start, outcome[0].end + 20);
-}
-
-static void blocks_go_to_the_sms_with_most_room_first(void **state)
-{
-    (void)state;
-    struct sim_kernel half = two_on_an_sm();
-    half.blocks = SMS / 2;
-    half.trigger = SIM_TRIGGER_START;
-    const uint32_t kernel = add_kernel(half);
-    half.blocks = SMS;
-    const uint32_t rest = add_kernel(half);
-    launch(kernel, SIM_STREAM, true);
-    launch(kernel, SIM_STREAM, true);
-    launch(rest, SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[2].start, outcome[1].triggered + 300); /* one more on each: there is room */
-    assert_int_equal(outcome[2].busiest, 1);
-}
-
-static void blocks_that_compute_share_an_sm_s_issue_slots(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = two_on_an_sm();
-    kernel.blocks = 2 * SMS;
-    kernel.issue = 1;
-    launch(add_kernel(kernel), SIM_STREAM, false);
-    assert_ns(run()->end, 10 + 100 + 2 * (200 + 400) + 5);
-}
-
-static void what_counts_cycles_is_not_stretched_but_stretches_others(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = two_on_an_sm();
-    kernel.trigger = SIM_TRIGGER_START;
-    kernel.issue = 1;
-    launch(add_kernel(kernel), SIM_STREAM, false); /* computes from 110 to 710 */
-    kernel.prologue = 200;                         /* begins at 320 */
-    kernel.issue_prologue = 1;
-    kernel.clocked_prologue = true;
-    launch(add_kernel(kernel), SIM_STREAM, true);
-    const struct sim_outcome *const outcome = run();
-    assert_ns(outcome[1].arrived, 320 + 200);
-    assert_ns(outcome[0].end, 710 + 100 + 5);
-}
-
-static void a_trigger_too_early_loses(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = two_on_an_sm();
-    kernel.blocks = 3 * SMS; /* a wave and a half */
-    kernel.issue = kernel.issue_prologue = 0;
-    kernel.prologue = 0;
-    kernel.trigger = SIM_TRIGGER_START;
-    struct sim_kernel big =
-        kernel; /* takes the SMs that the primary's last blocks could have had */
-    const uint32_t one = add_kernel(kernel);
-    const uint32_t two = add_kernel(big);
-    launch(one, SIM_STREAM, true);
-    launch(two, SIM_STREAM, true);
-    const struct sim_outcome *const early = run();
-    assert_true(early[1].start < early[0].end);
-    assert_true(early[1].waited > early[0].completed);
-}
-
-static void launches_that_have_begun_are_limited_by_the_path_s_depth(void **state)
-{
-    (void)state;
-    struct sim_kernel kernel = usual;
-    kernel.threads = 32;
-    kernel.trigger = SIM_TRIGGER_START;
-    const uint32_t index = add_kernel(kernel);
-    program.device.depth[SIM_STREAM] = 2;
-    for (int i = 0; i < 3; i++) {
-        launch(index, SIM_STREAM, true);
-    }
-    const struct sim_outcome *const outcome = run();
-    assert_true(outcome[1].start < outcome[0].completed);
-    assert_ns(outcome[2].start, outcome[0].completed);
 }
 
 /* ---- blocks as they are told, and how much work it is --------------------------------------------------- */
@@ -632,32 +558,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(a_kernel_takes_its_phases_and_what_a_block_costs),
-        TEST(completion_comes_after_the_flush_of_what_was_written),
-        TEST(each_block_reports_its_trigger_and_its_end),
-        TEST(ends_are_reported_after_the_triggers_before_them),
-        TEST(blocks_begin_after_what_is_being_reported),
-        TEST(a_graph_flushes_while_ends_are_reported),
-        TEST(a_full_dependency_waits_for_completion_and_the_path_s_gap),
-        TEST(a_programmatic_one_waits_for_the_last_trigger),
-        TEST(its_wait_returns_after_the_primary_s_completion),
+        TEST(each_row_comes_as_it_should),
         TEST(of_two_primaries_it_waits_for_the_later_one),
         TEST(of_two_primaries_it_completes_after_both_without_a_wait),
-        TEST(without_a_wait_it_goes_on_and_completes_after_the_primary),
-        TEST(without_a_trigger_the_last_block_s_end_is_one),
-        TEST(a_trigger_at_the_start_comes_before_the_prologue),
-        TEST(the_arguments_hold_up_a_short_prologue_of_a_first_block_only),
-        TEST(blocks_without_room_come_in_waves),
-        TEST(blocks_in_the_place_of_others_begin_as_their_ends_are_reported),
         TEST(each_resource_limits_how_many_fit),
         TEST(an_sm_holds_as_many_blocks_as_the_library_s_model),
         TEST(an_sm_has_as_much_room_beside_a_kernel_as_in_the_library_s_model),
-        TEST(a_secondary_without_room_waits_for_the_primary_s_blocks),
-        TEST(blocks_go_to_the_sms_with_most_room_first),
-        TEST(blocks_that_compute_share_an_sm_s_issue_slots),
-        TEST(what_counts_cycles_is_not_stretched_but_stretches_others),
-        TEST(a_trigger_too_early_loses),
-        TEST(launches_that_have_begun_are_limited_by_the_path_s_depth),
         TEST(each_block_is_told_once_with_stamps_in_order),
         TEST(events_grow_with_the_launches_and_not_with_the_blocks),
         TEST(the_same_program_runs_the_same_way_again),

@@ -24,7 +24,7 @@ try:
 except ImportError:
     yaml = None
 
-ELSEWHERE = {"", "c", "cuda", "cmake", "cpp", "groovy", "make", "pdlsim"}
+ELSEWHERE = {"", "c", "cuda", "cmake", "cpp", "groovy", "make", "pdlsim", "pdltune"}
 RUNS = {"sim", "overlap"}  # with numbers or files of the source tree alone
 
 

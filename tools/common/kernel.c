@@ -59,6 +59,7 @@ enum kernel_word kernel_take(struct kernel_resources *kernel, const char *word,
         {"registers", NULL, &kernel->registers, REGISTERS},
         {"shared", NULL, &kernel->shared, BYTES},
         {"dynamic", NULL, &kernel->dynamic, BYTES},
+        {"carveout", NULL, &kernel->carveout, 100},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const char *const value = kernel_value(word, words[i].key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A kernel and its resources, as KEY=VALUE says them: for `pdltool overlap` and `pdltool sim`. */
+/* A kernel and its resources, as KEY=VALUE says them: for `pdltool overlap`, `pdltool sim` and `pdltool tune`. */
 #ifndef PDL_TOOLS_KERNEL_H
 #define PDL_TOOLS_KERNEL_H
 
@@ -15,8 +15,14 @@ struct kernel_extent {
 
 struct kernel_resources {
     struct kernel_extent grid, block, cluster;
-    int64_t registers, shared, dynamic; /* a thread's; bytes, static and dynamic. */
+    int64_t registers, shared, dynamic; /* a thread's; bytes, static and dynamic */
+    int64_t carveout;                   /* percent of the shared memory */
 };
+/* -1 where nothing was given. */
+#define KERNEL_RESOURCES_INIT                                                                      \
+    {                                                                                              \
+        .registers = -1, .shared = -1, .dynamic = -1, .carveout = -1                               \
+    }
 
 /* What a value may be. */
 struct kernel_limits {
@@ -30,8 +36,8 @@ bool kernel_number(const char *text, struct kernel_limits limits, int64_t *numbe
 const char *kernel_value(const char *word, const char *name);
 
 enum kernel_word { KERNEL_TAKEN, KERNEL_WRONG, KERNEL_OTHER };
-/* Takes blocks= (or grid=), threads= (or block=), cluster=, registers=, shared= and dynamic=. KERNEL_WRONG: the value is
- * out of `limits`; KERNEL_OTHER: it is another word. */
+/* Takes blocks= (or grid=), threads= (or block=), cluster=, registers=, shared=, dynamic= and carveout=. KERNEL_WRONG: the
+ * value is out of `limits`; KERNEL_OTHER: it is another word. */
 enum kernel_word kernel_take(struct kernel_resources *kernel, const char *word,
                              struct kernel_limits *limits);
 

@@ -11,21 +11,15 @@
 
 enum { KIB = 1024 };
 
-/* What an SM has: as in cuda/__device/arch_traits.h of libcu++ 13.3.5 (CUDA 13.5); blocks and barriers as in
- * cuda_occupancy.h of CUDA 13.5, which agrees on blocks. docs/overlap.md has the table and what is not in it. */
-static const struct pdl_sm sms[] = {
-    {80, 2048, 1024, 32, 32, 65536, 164 * KIB, 163 * KIB, KIB, 64},
-    {86, 1536, 1024, 32, 16, 65536, 100 * KIB, 99 * KIB, KIB, 16},
-    {87, 1536, 1024, 32, 16, 65536, 164 * KIB, 163 * KIB, KIB, 16},
-    {88, 1536, 1024, 32, 16, 65536, 100 * KIB, 99 * KIB, KIB, 16},
-    {89, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
-    {90, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 64},
-    {100, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 64},
-    {103, 2048, 1024, 32, 32, 65536, 228 * KIB, 227 * KIB, KIB, 32},
-    {107, 1024, 1024, 32, 16, 65536, 228 * KIB, 227 * KIB, KIB, 16},
-    {110, 1536, 1024, 32, 24, 65536, 228 * KIB, 227 * KIB, KIB, 24},
-    {120, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
-    {121, 1536, 1024, 32, 24, 65536, 100 * KIB, 99 * KIB, KIB, 24},
+/* What SMs have differently: as in cuda/__device/arch_traits.h of libcu++ 13.3.5 (CUDA 13.5); blocks as in
+ * cuda_occupancy.h of CUDA 13.5, too. docs/overlap.md has the table and what is not in it. */
+static const struct {
+    int32_t compute_capability;
+    uint32_t threads, blocks, shared_kib;
+} sms[] = {
+    {80, 2048, 32, 164},  {86, 1536, 16, 100},  {87, 1536, 16, 164},  {88, 1536, 16, 100},
+    {89, 1536, 24, 100},  {90, 2048, 32, 228},  {100, 2048, 32, 228}, {103, 2048, 32, 228},
+    {107, 1024, 16, 228}, {110, 1536, 24, 228}, {120, 1536, 24, 100}, {121, 1536, 24, 100},
 };
 
 enum { CAPABILITIES = sizeof(sms) / sizeof(sms[0]) };
@@ -42,14 +36,25 @@ static const struct {
 
 enum { DEVICES = sizeof(devices) / sizeof(devices[0]) };
 
-static const struct pdl_sm *find_sm(int32_t capability)
+/* False where nothing is known of the compute capability. */
+static bool find_sm(int32_t capability, struct pdl_sm *sm)
 {
     for (size_t i = 0; i < CAPABILITIES; i++) {
         if (sms[i].compute_capability == capability) {
-            return &sms[i];
+            *sm = (struct pdl_sm){.compute_capability = capability,
+                                  .threads = sms[i].threads,
+                                  .threads_per_block = 1024,
+                                  .warp_size = 32,
+                                  .blocks = sms[i].blocks,
+                                  .registers = 65536,
+                                  .shared_memory = sms[i].shared_kib * KIB,
+                                  .shared_memory_per_block = (sms[i].shared_kib - 1) * KIB,
+                                  .reserved_shared_memory = KIB,
+                                  .barriers = pdl_sm_barriers(capability)};
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 void overlap_device_list(FILE *to)
@@ -114,13 +119,11 @@ bool overlap_device_find(const char *text, struct pdl_overlap_input *input)
                     text);
         return false;
     }
-    const struct pdl_sm *const sm = find_sm(capability);
-    if (sm == NULL) {
+    if (!find_sm(capability, &input->sm)) {
         print_error("'%s': no header of CUDA 13.5 says what an SM of compute capability %d.%d has",
                     text, capability / 10, capability % 10);
         return false;
     }
-    input->sm = *sm;
     input->device = -1;
     input->disabled = pdl_variable_read(PDL_VARIABLE(PDL_OVERLAP)).value[0] == 0;
     return true;

@@ -20,8 +20,6 @@ static json_t *kernel_json(const struct overlap_spec *spec, uint32_t per_sm)
     json_set(object, "static_shared_memory", json_number_from(spec->resources.shared, 0));
     json_set(object, "dynamic_shared_memory", json_number(spec->resources.dynamic));
     json_set(object, "carveout", json_number_from(side->block.carveout, 0));
-    json_set(object, "barriers",
-             side->barriers_known ? json_number(side->block.barriers) : json_null());
     json_set(object, "cluster", json_number_from(side->cluster, 1));
     json_set(object, "refused", json_text(spec->refused));
     json_set(object, "code", json_number_from(side->code, 0));

@@ -23,7 +23,7 @@ static void usage(void)
                 "\n"
                 "KERNEL is KEY=VALUE,... or, with FILE, NAME[,KEY=VALUE...]: registers, static\n"
                 "shared memory, clusters, limits of launches, waits and triggers then come from\n"
-                "the code.\n"
+                "the code. Without FILE, both kernels wait and trigger.\n"
                 "\n"
                 "  blocks=N or grid=XxYxZ    grid of the launch\n"
                 "  threads=N or block=XxYxZ  threads per block\n"
@@ -32,12 +32,7 @@ static void usage(void)
                 "  dynamic=BYTES             dynamic shared memory per block\n"
                 "  carveout=PERCENT          preferred share of shared memory (default: the\n"
                 "                            choice of the driver)\n"
-                "  barriers=N                barriers per block, 0 to 16\n"
                 "  cluster=N                 blocks per cluster (default: as compiled in)\n"
-                "  cooperative=yes|no        cooperative launch (default: no)\n"
-                "  overlap=yes|no            the launch asks for overlap (default: yes)\n"
-                "  waits=yes|no|unknown, triggers=yes|no|unknown, code=9.0\n"
-                "                            what FILE would say (default: yes, yes, 9.0)\n"
                 "\n"
                 "  --primary KERNEL    the kernel that is launched first\n"
                 "  --secondary KERNEL  the kernel that is launched after it\n"
@@ -248,7 +243,7 @@ static bool read_kernels(const struct request *request, const struct inputs *inp
 static int answer(const struct request *request, const struct inputs *inputs,
                   struct overlap_spec specs[2])
 {
-    struct pdl_overlap_input input = {.device = -1, .same_stream = PDL_YES};
+    struct pdl_overlap_input input = {.device = -1, .requested = true, .same_stream = PDL_YES};
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     if (!overlap_device_find(request->device, &input) ||
         !read_kernels(request, inputs, input.sm.compute_capability, specs)) {
@@ -256,7 +251,6 @@ static int answer(const struct request *request, const struct inputs *inputs,
     }
     input.primary = specs[0].side;
     input.secondary = specs[1].side;
-    input.requested = specs[1].asks;
     pdl_overlap_judge(&input, &report);
     if (!request->print(&input, specs, &report) || fflush(stdout) != 0) {
         print_error("cannot write the report: %s", strerror(errno));

@@ -12,72 +12,11 @@
 
 /* ---- the command line's text ---------------------------------------------------------------- */
 
-static bool parse_known(const char *text, bool may_be_unknown, uint32_t *known)
-{
-    for (uint32_t value = may_be_unknown ? PDL_UNKNOWN : PDL_NO; value <= PDL_YES; value++) {
-        if (strcmp(text, known_name(value)) == 0) {
-            *known = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A compute capability: 90 or 9.0. */
-static bool parse_code(const char *text, int32_t *code)
-{
-    const char *const dot = strchr(text, '.');
-    const size_t digits = strspn(text, "0123456789");
-    const bool good = digits >= 1 && digits <= 3 &&
-                      (dot == NULL ? text[digits] == '\0'
-                                   : dot == text + digits && digits < 3 && strlen(dot) == 2 &&
-                                         dot[1] >= '0' && dot[1] <= '9');
-    if (good) {
-        *code = (int32_t)strtol(text, NULL, 10) * (dot != NULL ? 10 : 1) +
-                (dot != NULL ? dot[1] - '0' : 0);
-    }
-    return good;
-}
-
-/* Keys beside those of resources. */
-static const char *const keys[] = {"blocks", "grid",    "threads",  "block",       "registers",
-                                   "shared", "dynamic", "cluster",  "carveout",    "barriers",
-                                   "code",   "waits",   "triggers", "cooperative", "overlap"};
-enum { FIRST_OWN = 8, KEYS = sizeof(keys) / sizeof(keys[0]) };
-enum { CARVEOUT = FIRST_OWN, BARRIERS, CODE, WAITS, TRIGGERS, COOPERATIVE, OVERLAP };
-
-/* The value of a key of a launch or of its code; false where it is none. */
-static bool set_own(struct overlap_spec *spec, int key, const char *value)
-{
-    struct pdl_overlap_side *const side = &spec->side;
-    int64_t number = 0;
-    uint32_t known = PDL_NO;
-    bool good = true;
-    switch (key) {
-    case CARVEOUT:
-        good = kernel_number(value, (struct kernel_limits){0, 100}, &number);
-        side->block.carveout = (int32_t)number;
-        return good;
-    case BARRIERS:
-        side->barriers_known = kernel_number(value, (struct kernel_limits){0, 16}, &number);
-        side->block.barriers = (uint32_t)number;
-        return side->barriers_known;
-    case CODE:
-        return parse_code(value, &side->code);
-    case WAITS:
-        return parse_known(value, true, &side->waits);
-    case TRIGGERS:
-        return parse_known(value, true, &side->triggers);
-    default:
-        good = parse_known(value, false, &known);
-        *(key == COOPERATIVE ? &side->cooperative : &spec->asks) = known == PDL_YES;
-        return good;
-    }
-}
-
 static void print_unknown_key(const char *role, const char *key)
 {
-    const char *const close = suggest(key, keys, KEYS);
+    static const char *const keys[] = {"blocks", "grid",    "threads", "block",   "registers",
+                                       "shared", "dynamic", "cluster", "carveout"};
+    const char *const close = suggest(key, keys, sizeof(keys) / sizeof(keys[0]));
     if (close != NULL) {
         print_error("--%s: unknown key '%s'; did you mean '%s'?", role, key, close);
     } else {
@@ -94,11 +33,7 @@ static bool read_part(char *part, struct overlap_spec *spec)
         spec->kernel = copy_text(part);
         return true;
     }
-    enum kernel_word taken = kernel_take(&spec->resources, part, &limits);
-    for (int i = FIRST_OWN; i < KEYS && taken == KERNEL_OTHER; i++) {
-        const char *const own = kernel_value(part, keys[i]);
-        taken = own == NULL ? KERNEL_OTHER : set_own(spec, i, own) ? KERNEL_TAKEN : KERNEL_WRONG;
-    }
+    const enum kernel_word taken = kernel_take(&spec->resources, part, &limits);
     *value = '\0';
     if (taken == KERNEL_WRONG) {
         print_error("--%s: invalid value '%s' of %s", spec->role, value + 1, part);
@@ -127,9 +62,8 @@ bool overlap_spec_read(const char *text, struct overlap_spec *spec)
     const char *role = spec->role;
     *spec = (struct overlap_spec){
         .role = role,
-        .resources = {.registers = -1, .shared = -1, .dynamic = 0},
-        .side = {.block = {.carveout = -1}, .code = -1, .driver_per_sm = -1},
-        .asks = true,
+        .resources = {.registers = -1, .shared = -1, .carveout = -1},
+        .side = {.code = -1, .driver_per_sm = -1},
     };
     char *copy = copy_text(text);
     char *part = copy;
@@ -146,6 +80,7 @@ bool overlap_spec_read(const char *text, struct overlap_spec *spec)
     spec->side.blocks = (uint64_t)spec->resources.grid.all;
     spec->side.block.threads = (uint32_t)spec->resources.block.all;
     spec->side.cluster = (uint32_t)spec->resources.cluster.all;
+    spec->side.block.carveout = (int32_t)spec->resources.carveout;
     return good;
 }
 
@@ -158,35 +93,6 @@ void overlap_spec_free(struct overlap_spec *spec)
 }
 
 /* ---- code ----------------------------------------------------------------------------------- */
-
-/* A demangled name without its parameters and, of a template, without the result it begins with. */
-static char *without_parameters(const char *name)
-{
-    const char *const plain = strncmp(name, "void ", 5) == 0 ? name + 5 : name;
-    const char *end = strrchr(plain, ')');
-    int depth = 0;
-    for (; end != NULL && end >= plain; end--) {
-        depth += (*end == ')') - (*end == '(');
-        if (depth == 0) {
-            break;
-        }
-    }
-    return end == NULL || end <= plain ? copy_text(plain)
-                                       : format_text("%.*s", (int)(end - plain), plain);
-}
-
-/* Whether a kernel is the one that a text names: mangled, demangled, or that without its
- * parameters. */
-static bool is_named(const char *mangled, const char *wanted)
-{
-    char *const name = demangle(mangled);
-    char *const plain = without_parameters(name);
-    const bool same =
-        strcmp(mangled, wanted) == 0 || strcmp(name, wanted) == 0 || strcmp(plain, wanted) == 0;
-    free(plain);
-    free(name);
-    return same;
-}
 
 /* How good an image is for a device; 0: it does not run there. Machine code, and the newest, is
  * best. */
@@ -221,8 +127,9 @@ static bool look_in(const pdl_inspection *inspection, int32_t capability,
     for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
         const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, i);
         const pdl_inspect_image *image = pdl_inspection_image(inspection, kernel->image);
+        const char *const wanted = spec->kernel;
         const int fits = fitness(image, capability);
-        if (!is_named(kernel->info->name, spec->kernel)) {
+        if (!name_matches(kernel->info->name, &wanted, 1)) {
             continue;
         }
         if (found->kernel != NULL && fits > 0 &&
@@ -250,15 +157,9 @@ static void take(const struct found *found, struct overlap_spec *spec)
     if (spec->resources.shared < 0) {
         spec->resources.shared = kernel->static_shared_memory;
     }
-    if (spec->side.code < 0) {
-        spec->side.code = found->image->target;
-    }
-    if (spec->side.waits == PDL_UNKNOWN) {
-        spec->side.waits = kernel->waits;
-    }
-    if (spec->side.triggers == PDL_UNKNOWN) {
-        spec->side.triggers = kernel->triggers;
-    }
+    spec->side.code = found->image->target;
+    spec->side.waits = kernel->waits;
+    spec->side.triggers = kernel->triggers;
     spec->code = kernel;
     if (spec->side.block.threads == 0 && kernel->required_block[0] > 0) {
         spec->side.block.threads = (uint32_t)kernel->max_threads_per_block;
@@ -410,9 +311,8 @@ bool overlap_spec_finish(struct overlap_spec *spec)
         return false;
     }
     if (!from_code) { /* what is not told is taken to be as it should be */
-        side->code = side->code < 0 ? 90 : side->code;
-        side->waits = side->waits == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->waits;
-        side->triggers = side->triggers == PDL_UNKNOWN ? (uint32_t)PDL_YES : side->triggers;
+        side->code = 90;
+        side->waits = side->triggers = PDL_YES;
         spec->resources.shared = spec->resources.shared < 0 ? 0 : spec->resources.shared;
         spec->name = copy_text(spec->kernel != NULL ? spec->kernel : spec->role);
     }

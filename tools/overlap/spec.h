@@ -21,7 +21,6 @@ struct overlap_spec {
     const pdl_kernel_info *code; /* of the file; NULL without */
     char *refused;               /* the text of side.refused */
     struct pdl_overlap_side side;
-    bool asks; /* for the overlap */
 };
 
 /* All of these print what is wrong to standard error and return false. */

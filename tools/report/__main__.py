@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pdltool report: pages, comparisons and calibrations. pdltool starts this folder; the first argument is its path."""
+"""pdltool report: pages, comparisons, calibrations and descriptions. pdltool starts this folder; the first argument is its path."""
 
 import argparse
 import errno
@@ -8,6 +8,7 @@ import os
 import sys
 
 import compare
+import describe
 import model
 from runs import Trouble, load, note, read_program, read_run
 
@@ -15,6 +16,7 @@ HELP = """usage: pdltool report DIR [--output DIR]
        pdltool report compare FILE FILE
        pdltool report calibrate DIR [--device NAME]
        pdltool report predict FILE [--device NAME] [--json]
+       pdltool report describe TRACE [--device NAME]
 
 Makes a page with plots of the JSON files in DIR that 'pdltool bench' and the
 programs of libpdl wrote: index.html, which loads nothing else. The plots need
@@ -22,8 +24,9 @@ matplotlib for Python. No command needs a device.
 
 compare has a verdict for each row of a second run, the new one, beside the
 first. calibrate makes a device for 'pdltool sim' from DIR/overlap.json and
-DIR/graph.json. predict runs 'pdltool sim' on each row of 'pdltool bench
-overlap' and reports its errors.
+DIR/graph.json. predict runs 'pdltool sim' on the shapes that 'pdltool bench
+overlap' measured, and reports its errors. describe makes a description for
+'pdltool sim' of a timeline that was recorded (PDL_TIMELINE_TRACE).
 
   -o, --output DIR   where the page goes, which is created (default: the same
                      DIR); of calibrate, a file (default: standard output)
@@ -37,7 +40,7 @@ Examples:
 Exit status: 0; 1 if a row is worse, or a JSON file could not be read; 2 if no
 page was written, or the runs cannot be compared.
 """
-COMMANDS = ("compare", "calibrate", "predict")
+COMMANDS = ("compare", "calibrate", "predict", "describe")
 
 
 class Parser(argparse.ArgumentParser):
@@ -138,6 +141,9 @@ def start(program, arguments):
         return make_comparison(*options.names)
     if command == "calibrate":
         write(options.output or "-", model.calibrate(options.names[0], options.device))
+        return 0
+    if command == "describe":
+        write(options.output or "-", describe.describe(options.names[0], options.device))
         return 0
     if command == "predict":
         return make_prediction(options, program)

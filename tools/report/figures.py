@@ -81,22 +81,10 @@ PLANS = {
     "graph/build": [Plan("Host time to make, change and launch a graph of so many kernels",
                          ("make", "instantiate", "upload", "change", "update", "launch"), "lines", ("kernels",), "way",
                          log="xy")],
-    "graph/memory": [Plan("Memory that a graph keeps, per kernel", ("device", "host"), "lines", ("kernels",), "way",
-                          log="xy")],
     "sync/grid": bars("Ordering the whole device once", "barrier", "exchange", x="way", panel="blocks",
                       only={"threads": "128"}),
-    "sync/local": bars("One barrier of a block or a cluster", "barrier", x="cluster", series="threads"),
-    "device/throughput": lines("Grids a second that a kernel launches", "children", "rate", series="launchers",
-                               log="xy"),
-    "device/limit": lines("The limit of pending launches", "limit", "lost", "rate", series="children", log="x"),
-    "device/depth": lines("A kernel that launches the next", "depth", "level", series="way", log="x"),
-    "device/graphs": lines("Graphs launched from the device", "graphs", "each", "lost", series="way"),
-    "device/latency": bars("From a launch to the kernel's first instruction", "initial", "subsequent", "call", x="way"),
-    "device/host": bars("1,024 small kernels: kernels a second", "rate", x="way"),
-    "device/check": bars("A launch from the device, with and without a check", "each", "call", x="launchers by"),
     "decode/token": bars("One token", "time", x="way", panel="part"),
     "decode/kernels": bars("Each kernel alone, a layer's after another's", "time", x="kernel", series="way"),
-    "decode/read": bars("Reading the weights and nothing else", "rate", x="method"),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import subprocess
+import tempfile
 
 from runs import Trouble, load, plain, quantile
 
@@ -19,7 +20,7 @@ BLOCKS, WAVED = 100, 1000  # blocks of the shapes that values are made of: one o
 BY_END, BY_TRIGGER = "100x128+0K:1000:500:3000", "100x128+0K:3000:1000:500"
 PLAIN_SHAPES = (BY_END, "100x128+0K:3000:3000:100", BY_TRIGGER, "100x128+0K:2000:2000:1000", "100x128+0K:500:700:900")
 SHAPE = re.compile(r"(\d{1,9})x(\d{1,9})\+(\d{1,9})K:(\d{1,9}):(\d{1,9}):(\d{1,9})(:n)?")
-RANGES = {"clock": (1, 1e6), "bench-additions": (0, 1e6), "bench-weight": (0, 1e6)}  # others: a time up to 1 s, in ns
+RANGES = {"clock": (1, 1e6)}  # others: a time up to 1 s, in ns
 TIME_MOST = 1e12  # ns that `pdltool sim` takes
 
 
@@ -77,11 +78,6 @@ class Rows:
     def shape(self, first, way):
         """ns per kernel of the table shapes."""
         return 1e3 * self.median("device", f"overlap/shapes/seed=fixed/first={first}/second=same/way={way}")
-
-    def trigger(self, place, fill, way):
-        """ns per kernel of a cell of the table trigger that adds, with 2000 cycles of prologue."""
-        name = f"overlap/trigger/main=work/trigger={place}/prologue=2000/fill={fill}/shared=fits/way={way}"
-        return 1e3 * self.median("device", name)
 
     def longer(self, first, than):
         """How much longer one shape takes than another, without overlap."""
@@ -156,23 +152,6 @@ def find_device(rows, device):
     found["host-node"] = slope("host", "512-4096", "sm", "graph")
     found["host-graph"] = 1e3 * slope("host-fixed", "512-4096", "sm", "graph")
     put("submit", 1e3 * slope("wall-fixed", "64-512", "1", "stream") - slope("device", "64-512", "1", "stream"))
-
-    # The bench's own kernels, with 4000 cycles of additions.
-    main = ns(4000)
-    early, last, never = ({path: rows.trigger(place, "half", way) for path, way in PATHS.items()}
-                          for place in ("0.75", "1", "never"))  # fmt: skip
-    found["bench-additions"] = max(1, mean((last[path] - early[path]) / (main / 4) for path in PATHS))
-    put("bench-tail", mean(never[path] - last[path] - found["block-end"] for path in PATHS))
-    started = ns(2000) + found["block-start"] + found["report"] * 0.5 * sms + 0.75 * main * found["bench-additions"]
-    put("bench-read", mean(early[path] - started - found[f"dependent-{path}"] for path in PATHS))
-
-    def weight(path, way):
-        """A prologue beside the additions makes them wait for some of its time."""
-        alone = found["bench-read"] + main * found["bench-additions"] + found["bench-tail"] + found[f"release-{path}"]
-        lost = rows.trigger("0", "sms", way) - alone - completion(path, sms)
-        return lost / (ns(2000) - lost) if lost < ns(2000) else 1
-
-    put("bench-weight", mean(weight(path, way) for path, way in PATHS.items()))
     for name, value in found.items():
         least, most = RANGES.get(name, (0, 1e9))
         if not least <= value <= most:
@@ -210,117 +189,38 @@ GROUPS = [(way, least, most) for least, most in ((0, FEW_WARPS), (FEW_WARPS + 1,
 class Kernel:
     """A kernel of a row, as `pdltool sim` describes one. Times are in ns."""
 
-    def __init__(self, device, blocks, threads, shared=0, **values):
-        self.blocks, self.threads, self.shared, self.values, self.flags = blocks, threads, shared, values, []
-        self.warps = math.ceil(threads / 32)
-        memory = math.ceil(shared / 128) * 128 + int(device["block-shared"])
-        by_memory = device["sm-shared"] // memory if memory else math.inf
-        self.fits = int(min(device["sm-blocks"], device["sm-threads"] // 32 // self.warps, by_memory))
+    def __init__(self, device, text):
+        match = SHAPE.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text} is no shape")
+        self.blocks, self.threads, kibibytes, *cycles = [int(word) for word in match.groups()[:6]]
+        self.shared, self.silent = kibibytes * 1024, bool(match.group(7))
+        self.phases = dict(zip(("prologue", "before", "after"), (1e3 * value / device["clock"] for value in cycles)))
+        self.warps = math.ceil(self.threads / 32)
+        by_memory = device["sm-shared"] // (self.shared + int(device["block-shared"]))
+        by_warps = device["sm-threads"] // 32 // self.warps if self.warps else 0
+        self.fits = int(min(device["sm-blocks"], by_warps, by_memory))
+        if not self.blocks or not self.fits or self.threads > 1024 or sum(self.phases.values()) > TIME_MOST:
+            raise ValueError(f"{text} never runs")
 
     def warps_on_sm(self, device):
         return min(math.ceil(self.blocks / device["sms"]), self.fits) * self.warps
 
     def line(self, name):
-        units = {"trigger": "", "issue": "", "issue-prologue": ""}
-        values = [f"{key}={value}{units.get(key, 'ns')}" for key, value in self.values.items()]
-        grid = f"blocks={self.blocks} threads={self.threads} shared={self.shared}"
-        return " ".join([f"kernel {name} {grid}", *values, *self.flags])
-
-
-def number_up_to(most, text):
-    """None where it is no number from 0 to the most."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 <= value <= most else None
-
-
-def shape_kernel(device, text):
-    match = SHAPE.fullmatch(text)
-    if match is None:
-        return None
-    blocks, threads, kibibytes, *cycles = [int(word) for word in match.groups()[:6]]
-    if blocks == 0 or not 0 < threads <= 1024 or kibibytes > device["sm-shared"] / 1024:
-        return None
-    times = dict(zip(("prologue", "before", "after"), (1e3 * value / device["clock"] for value in cycles)))
-    kernel = Kernel(device, blocks, threads, kibibytes * 1024, **times)
-    kernel.flags = ["clocked", "clocked-prologue", *(["nowrites"] if match.group(7) else [])]
-    return kernel if kernel.fits > 0 else None
-
-
-def trigger_kernel(device, axes):
-    sms, half = int(device["sms"]), int(device["sm-shared"]) // 2
-    kernel = Kernel(device, 1, 256, {"none": 0, "fits": half - 2048}.get(axes.get("shared"), half + 1024))
-    fills = {"half": sms // 2, "most": sms * 3 // 4, "sms": sms, "two": 2 * sms - sms // 16}
-    kernel.blocks = fills.get(axes.get("fill"), sms * kernel.fits * 7 // 2)
-    trigger = axes.get("trigger", "")
-    share = {"start": 0, "never": 1, "any": 0}.get(trigger, number_up_to(1, trigger))
-    if share is None:
-        return None
-    if trigger in ("start", "never"):
-        kernel.values["trigger"] = trigger
-    main = 1e3 * 4000 / device["clock"]
-    kernel.values |= {"before": share * main, "after": (1 - share) * main}
-    return kernel
-
-
-def bench_kernel(device, table, axes):
-    """What counting cycles and adding come to is in the device's values of the bench's own kernels."""
-    names = ("prologue", "before", "after") if table == "phases" else ("prologue",)
-    cycles = [number_up_to(1e9, axes.get(name, "")) for name in names]
-    if None in cycles:
-        return None
-    times = [1e3 * value / device["clock"] for value in cycles]
-    if table == "phases":
-        kernel = Kernel(device, int(device["sms"]), 128, before=times[1], after=times[2])
-        kernel.flags = [] if axes.get("results") == "all" else ["nowrites"]
-    else:
-        kernel = trigger_kernel(device, axes)
-    if kernel is None:
-        return None
-    values, weight = kernel.values, min(1.0, device["bench-weight"])
-    values |= {"prologue": times[0], "issue-prologue": weight}
-    kernel.flags.append("clocked-prologue")
-    if table == "trigger" and axes.get("main") == "work":
-        longer = {name: values[name] * device["bench-additions"] for name in ("before", "after")}
-        values |= {"read": device["bench-read"], **longer, "tail": device["bench-tail"], "issue": 1}
-    else:  # the clock has been running since the wait's return
-        whole = values["before"] + values["after"]
-        values["before"] = max(values["before"], device["bench-read"])
-        values |= {"after": max(0.0, whole - values["before"]), "issue": weight}
-        kernel.flags.append("clocked")
-    return kernel
-
-
-def kernels_of(device, table, axes):
-    """The kernels of a row, which take turns; empty where it is none that the simulator knows."""
-    if table == "shapes":
-        names = [axes.get("first", ""), *([axes.get("second", "")] if axes.get("second") != "same" else [])]
-        kernels = [shape_kernel(device, name) for name in names]
-    else:
-        kernels = [bench_kernel(device, table, axes)] if table in ("phases", "trigger") else []
-    if None in kernels:
-        return []
-    times = [sum(value for value in kernel.values.values() if isinstance(value, float)) for kernel in kernels]
-    return kernels if all(time <= TIME_MOST for time in times) else []
-
-
-def is_fitted(table, axes):
-    """Whether a calibration is made of this row, or of one beside it; docs/model.md says why these."""
-    if table != "trigger":
-        return table == "shapes" and axes.get("seed") == "fixed"
-    cell = (axes.get("fill"), axes.get("shared"))
-    return axes.get("main") == "work" and cell in (("half", "fits"), ("sms", "fits"), ("most", "none"))
+        phases = " ".join(f"{key}={value}ns" for key, value in self.phases.items())
+        return (f"kernel {name} blocks={self.blocks} threads={self.threads} shared={self.shared} {phases} "
+                f"clocked clocked-prologue{' nowrites' if self.silent else ''}")  # fmt: skip
 
 
 class Row:
-    def __init__(self, device, table, point):
-        axes = {key: value for key, value in point["axes"].items() if isinstance(value, str)}
-        self.id, self.way, self.against = point["id"], axes.get("way", ""), point.get("against")
-        self.kernels = kernels_of(device, table, axes)
-        self.fitted, self.measured = is_fitted(table, axes), float(point["metrics"]["device"]["median"])
-        self.warps = max((kernel.warps_on_sm(device) for kernel in self.kernels), default=0)
+    def __init__(self, device, point):
+        axes = point["axes"]
+        self.id, self.way, self.against = point["id"], axes["way"], point.get("against")
+        names = [axes["first"]] + ([axes["second"]] if axes["second"] != "same" else [])
+        self.kernels = [Kernel(device, name) for name in names]  # which take turns
+        self.fitted = axes["seed"] == "fixed"  # the calibration is made of these
+        self.measured = float(point["metrics"]["device"]["median"])
+        self.warps = max(kernel.warps_on_sm(device) for kernel in self.kernels)
         self.predicted, self.sign = math.nan, None
 
     def description(self, length):
@@ -329,16 +229,6 @@ class Row:
         kernels = [kernel.line(name) for name, kernel in zip(names, self.kernels)]
         launches = [f"repeat {length // len(names)}", *[f"launch {name}{overlap}" for name in names], "end"]
         return "\n".join(["gate", *kernels, *(["graph", *launches, "end"] if path == "graph" else launches), ""])
-
-    def predict(self, program, device_name):
-        ends = []
-        for length in (LONG, SHORT):
-            words = [program, "sim", "-", "--json", "--device", device_name]
-            result = subprocess.run(words, input=self.description(length), text=True, capture_output=True, check=False)
-            if result.returncode != 0:
-                raise Trouble(f"{self.id}: {result.stderr.strip()}")
-            ends.append(json.loads(result.stdout)["total_us"])
-        self.predicted = (ends[0] - ends[1]) / (LONG - SHORT)
 
     def error(self):
         return self.predicted / self.measured - 1
@@ -349,14 +239,36 @@ def read_rows(path, content, device):
     rows = []
     for table, point in rows_of(content):
         try:
-            row = Row(device, table, point)
+            row = Row(device, point) if table == "shapes" else None
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
-        if row.kernels and row.way in (*PATHS, *PATHS.values()) and 0 < row.measured <= 1e-3 * TIME_MOST:
+        if row and row.way in (*PATHS, *PATHS.values()) and 0 < row.measured <= 1e-3 * TIME_MOST:
             rows.append(row)
     if not rows:
-        raise Trouble(f"{path}: error: no rows of 'pdltool bench overlap'")
+        raise Trouble(f"{path}: error: no rows of the table overlap/shapes of 'pdltool bench'")
     return rows
+
+
+def simulate(rows, program, device_name):
+    """Predicts some of the rows, in one process."""
+    decoder, at, totals_us = json.JSONDecoder(), 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for row in rows:
+            for length in (LONG, SHORT):
+                paths.append(os.path.join(folder, f"{len(paths)}.pdlsim"))
+                with open(paths[-1], "w", encoding="utf-8") as file:
+                    file.write(row.description(length))
+        words = [program, "sim", "--json", "--device", device_name, "--", *paths]
+        result = subprocess.run(words, text=True, capture_output=True, check=False)
+        if result.returncode != 0:
+            raise Trouble(result.stderr.strip())
+    while at < len(result.stdout):
+        made, at = decoder.raw_decode(result.stdout, at)
+        at += 1  # the end of its line
+        totals_us.append(made["total_us"])
+    for row, last, first in zip(rows, totals_us[::2], totals_us[1::2]):
+        row.predicted = (last - first) / (LONG - SHORT)
 
 
 def predict(path, device_name, program):
@@ -364,8 +276,9 @@ def predict(path, device_name, program):
     _, device = read_device(device_name)
     content = load(path)
     rows = read_rows(path, content, device)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda row: row.predict(program, device_name), rows))
+    parts = [rows[i :: os.cpu_count()] for i in range(os.cpu_count())]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda part: simulate(part, program, device_name), filter(None, parts)))
     rows = [row for row in rows if row.predicted > 0]
     plain_rows = {row.id: row for row in rows if row.way in PATHS}
     for row in rows:  # what PDL changes, where it changes more than 5 %

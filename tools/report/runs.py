@@ -13,13 +13,13 @@ class Trouble(Exception):
     """What the user has to know, in one line."""
 
 
-def load(path):
+def load(path, **options):
     """The JSON of a file. A pipe would be waited for in silence, so it is refused."""
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             raise Trouble(f"{path}: error: not a regular file")
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            return json.load(file, **options)
     except OSError as error:
         raise Trouble(f"{path}: error: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/memory.h"
-#include "common/print.h"
+#include "common/description.h"
 #include "sim/sim.h"
 
 /* What pdl_embed() makes of h200.cal. */
@@ -22,59 +20,37 @@ bool sim_device_known(struct sim_device *device, const char *name)
 
 #define AT(member) offsetof(struct sim_device, member)
 static const struct {
-    const char *name, *unit, *meaning;
-    size_t at;
-} rows[SIM_DEVICE_VALUES] = {
-    {"clock", "MHz", "the SMs' clock", AT(clock_mhz)},
-    {"gap-stream", "ns", "completion to the next kernel's first blocks, in a stream",
-     AT(gap[SIM_STREAM])},
-    {"gap-graph", "ns", "the same along a full edge of a graph", AT(gap[SIM_GRAPH])},
-    {"dependent-stream", "ns", "last trigger to the secondary's first blocks, in a stream",
-     AT(dependent[SIM_STREAM])},
-    {"dependent-graph", "ns", "the same along a programmatic edge", AT(dependent[SIM_GRAPH])},
-    {"release-stream", "ns", "the primary's completion to the waits' return, in a stream",
-     AT(release[SIM_STREAM])},
-    {"release-graph", "ns", "the same along a programmatic edge", AT(release[SIM_GRAPH])},
-    {"block-start", "ns", "of each block before its prologue", AT(block_start)},
-    {"block-end", "ns", "of each block after its last phase", AT(block_end)},
-    {"refill", "ns", "a block's end to the start of the next one in its place", AT(refill)},
-    {"report", "ns", "for the report of a block's trigger, and of its end", AT(report)},
-    {"arguments", "ns", "until a kernel's first block on an SM has its arguments", AT(arguments)},
-    {"flush", "ns", "last end to completion, if a block has written", AT(flush)},
-    {"flush-sms", "ns", "added to it if every SM has", AT(flush_sms)},
-    {"host-launch", "ns", "the host's time for a launch", AT(host_launch)},
-    {"host-overlap", "ns", "the same with PDL", AT(host_overlap)},
-    {"host-graph", "ns", "the host's time for the launch of a graph", AT(host_graph)},
-    {"host-node", "ns", "in it, for each kernel", AT(host_node)},
-    {"submit", "ns", "end of the host's call to the device's start", AT(submit)},
-    {"bench-read", "ns", "the bench's kernels: what they read after the wait", AT(bench.read)},
-    {"bench-additions", "cycles", "the bench's kernels: for a cycle's worth of additions",
-     AT(bench.additions)},
-    {"bench-tail", "ns", "the bench's kernels: checking the sums", AT(bench.tail)},
-    {"bench-weight", "blocks", "the bench's kernels: what counting takes from adding",
-     AT(bench.weight)},
+    const char *name;
+    size_t at; /* of a double */
+    double least, most;
+    const char *unit;
+} values[] = {
+    {"clock", AT(clock_mhz), 1, 1e6, "MHz"},
+    {"gap-stream", AT(gap[SIM_STREAM]), 0, 1e9, "ns"},
+    {"gap-graph", AT(gap[SIM_GRAPH]), 0, 1e9, "ns"},
+    {"dependent-stream", AT(dependent[SIM_STREAM]), 0, 1e9, "ns"},
+    {"dependent-graph", AT(dependent[SIM_GRAPH]), 0, 1e9, "ns"},
+    {"release-stream", AT(release[SIM_STREAM]), 0, 1e9, "ns"},
+    {"release-graph", AT(release[SIM_GRAPH]), 0, 1e9, "ns"},
+    {"block-start", AT(block_start), 0, 1e9, "ns"},
+    {"block-end", AT(block_end), 0, 1e9, "ns"},
+    {"refill", AT(refill), 0, 1e9, "ns"},
+    {"report", AT(report), 0, 1e9, "ns"},
+    {"arguments", AT(arguments), 0, 1e9, "ns"},
+    {"flush", AT(flush), 0, 1e9, "ns"},
+    {"flush-sms", AT(flush_sms), 0, 1e9, "ns"},
+    {"host-launch", AT(host_launch), 0, 1e9, "ns"},
+    {"host-overlap", AT(host_overlap), 0, 1e9, "ns"},
+    {"host-graph", AT(host_graph), 0, 1e9, "ns"},
+    {"host-node", AT(host_node), 0, 1e9, "ns"},
+    {"submit", AT(submit), 0, 1e9, "ns"},
 };
-
-void sim_device_values(struct sim_device *device, struct sim_device_value values[SIM_DEVICE_VALUES])
-{
-    for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
-        const bool is_clock = strcmp(rows[i].unit, "MHz") == 0;
-        const bool is_time = strcmp(rows[i].unit, "ns") == 0;
-        values[i] =
-            (struct sim_device_value){.name = rows[i].name,
-                                      .unit = rows[i].unit,
-                                      .meaning = rows[i].meaning,
-                                      .value = (double *)(void *)((char *)device + rows[i].at),
-                                      .least = is_clock ? 1 : 0,
-                                      .most = is_time ? 1e9 : 1e6};
-    }
-}
 
 /* ---- reading a calibration ----------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
-    size_t at;
+    size_t at; /* of an unsigned */
     unsigned least, most;
 } counts[] = {
     {"sms", AT(sms), 1, SIM_SMS_MOST},
@@ -87,56 +63,47 @@ static const struct {
     {"block-shared", AT(sm.reserved_shared_memory), 0, 1 << 20},
 };
 
-bool sim_fail(char wrong[SIM_WRONG], const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(wrong, SIM_WRONG, format, list);
-    va_end(list);
-    return false;
-}
-
 /* One line: a name and a value. */
-static bool set_value(struct sim_device *device, const char *name, const char *text,
-                      char wrong[SIM_WRONG])
+static bool set_value(struct description *description, const struct description_line *line)
 {
-    struct sim_device_value values[SIM_DEVICE_VALUES];
-    sim_device_values(device, values);
+    struct sim_device *const device = description->self;
+    const char *const name = line->words[0];
+    if (line->count < 2) {
+        return description_fail(description, line, "a value is missing");
+    }
     if (strcmp(name, "name") == 0) {
-        (void)snprintf(device->name, sizeof(device->name), "%s", text);
+        (void)snprintf(device->name, sizeof(device->name), "%s", line->words[1]);
         return true;
     }
     char *end = NULL;
     errno = 0;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
-        return sim_fail(wrong, "the value is not a number of 0 or more");
+    const double value = strtod(line->words[1], &end);
+    if (end == line->words[1] || *end != '\0' || errno != 0 || !isfinite(value) || value < 0) {
+        return description_fail(description, line, "the value is not a number of 0 or more");
     }
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         if (strcmp(counts[i].name, name) == 0) {
             if (value < counts[i].least || value > counts[i].most || value != floor(value)) {
-                return sim_fail(wrong,
-                                "the value is out of bounds: %s is a whole number from %u to %u",
-                                name, counts[i].least, counts[i].most);
+                return description_fail(
+                    description, line,
+                    "the value is out of bounds: %s is a whole number from %u to %u", name,
+                    counts[i].least, counts[i].most);
             }
             *(unsigned *)((char *)device + counts[i].at) = (unsigned)value;
             return true;
         }
     }
-    for (size_t i = 0; i < SIM_DEVICE_VALUES; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         if (strcmp(values[i].name, name) == 0) {
-            *values[i].value = value;
-            return sim_device_check(&values[i], wrong);
+            *(double *)(void *)((char *)device + values[i].at) = value;
+            return (value >= values[i].least && value <= values[i].most) ||
+                   description_fail(
+                       description, line,
+                       "the value is out of bounds: %s is from %.0f to %.0f %s, not %g", name,
+                       values[i].least, values[i].most, values[i].unit, value);
         }
     }
-    return sim_fail(wrong, "no such value");
-}
-
-bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG])
-{
-    return (*value->value >= value->least && *value->value <= value->most) ||
-           sim_fail(wrong, "the value is out of bounds: %s is from %.0f to %.0f %s, not %g",
-                    value->name, value->least, value->most, value->unit, *value->value);
+    return description_fail(description, line, "no such value");
 }
 
 static const char *check(const struct sim_device *device)
@@ -153,28 +120,14 @@ static const char *check(const struct sim_device *device)
 bool sim_device_read(struct sim_device *device, const char *text, size_t size, const char *file)
 {
     struct sim_device read = {.name = "device", .sm = {.warp_size = 32, .threads_per_block = 1024}};
-    char *const copy = allocate(size + 1, 1);
-    memcpy(copy, text, size);
-    char wrong[SIM_WRONG] = "";
-    bool right = true;
-    unsigned number = 0;
-    char *rest = copy;
-    for (char *line; right && (line = strsep(&rest, "\n")) != NULL;) {
-        number++;
-        line[strcspn(line, "#\r")] = '\0';
-        char *words = NULL;
-        const char *const name = strtok_r(line, " \t", &words);
-        const char *const value = name != NULL ? strtok_r(NULL, " \t", &words) : NULL;
-        if (name != NULL) {
-            right = value == NULL ? sim_fail(wrong, "a value is missing")
-                                  : set_value(&read, name, value, wrong);
-        }
-    }
-    const char *const missing = right ? check(&read) : NULL;
-    free(copy);
-    if (!right || missing != NULL) {
-        print_line(stderr, "%s:%u: error: %s", file, number, right ? missing : wrong);
+    struct description description = {.file = file, .self = &read, .take = set_value};
+    const struct description_line whole = {.number = 1};
+    if (!description_read(&description, text, size)) {
         return false;
+    }
+    const char *const missing = check(&read);
+    if (missing != NULL) {
+        return description_fail(&description, &whole, "%s", missing);
     }
     read.sm.shared_memory_per_block = read.sm.shared_memory - read.sm.reserved_shared_memory;
     *device = read;

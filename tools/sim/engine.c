@@ -498,21 +498,6 @@ static void plan(struct engine *engine)
     }
 }
 
-/* Nothing happens any more, and launches are left: they wait for room, or for each other. */
-static void tell_stuck(struct engine *engine)
-{
-    uint32_t first = 0;
-    if (engine->queue_first < engine->queue_end || engine->held_first < engine->held_end) {
-        engine->result->wrong = "a launch never ends, because no SM has room for its blocks";
-        return;
-    }
-    while (engine->running[first].waiting_for == 0 && first + 1 < engine->program->launches.count) {
-        first++;
-    }
-    engine->result->wrong = "a cycle: this, or what it comes after, waits for itself";
-    engine->result->wrong_line = engine->program->launches.items[first].line;
-}
-
 static void loop(struct engine *engine)
 {
     static const double SAME = 1e-3; /* ns */
@@ -534,7 +519,7 @@ static void loop(struct engine *engine)
     }
     engine->result->end = engine->now;
     if (engine->result->wrong == NULL && engine->completed < engine->program->launches.count) {
-        tell_stuck(engine);
+        engine->result->wrong = "a launch never ends, because no SM has room for its blocks";
     }
 }
 

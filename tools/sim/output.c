@@ -23,32 +23,6 @@ static const struct sim_kernel *kernel_of(const struct sim_program *program, siz
     return &program->kernels.items[program->launches.items[launch].kernel];
 }
 
-/* From the first start to the last end, as a timeline has it. */
-static double span_of(const struct sim_program *program, const struct sim_result *result)
-{
-    double start = result->outcomes[0].start;
-    double end = result->outcomes[0].end;
-    for (size_t i = 1; i < program->launches.count; i++) {
-        start = fmin(start, result->outcomes[i].start);
-        end = fmax(end, result->outcomes[i].end);
-    }
-    return end - start;
-}
-
-/* As pdl_timeline_write() puts it. */
-static void print_verdict(double before, double after, FILE *to)
-{
-    const int digits = before < 10e3 ? 2 : before < 1e6 ? 1 : 0;
-    const bool faster = after <= before;
-    const double ratio = faster ? before / after : after / before;
-    (void)fprintf(to, "PDL: %.*f → %.*f µs, ", digits, 1e-3 * before, digits, 1e-3 * after);
-    if (!(ratio >= 1.005)) { /* not a number: nothing takes time */
-        (void)fputs("no difference\n", to);
-    } else {
-        (void)fprintf(to, "%.2f× %s\n", ratio, faster ? "faster" : "slower");
-    }
-}
-
 void sim_print(const struct sim_program *program, const struct sim_result *result,
                const struct sim_result *plain, FILE *to)
 {
@@ -68,9 +42,6 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
         table_add(&table, us(outcome->end));
         table_add(&table, us(outcome->completed));
         table_add(&table, format_text("%u", outcome->busiest));
-    }
-    if (plain != NULL && count > 0) {
-        print_verdict(span_of(program, plain), span_of(program, result), to);
     }
     (void)fputs("Predicted for ", to);
     print_plain(to, program->device.name);
@@ -93,11 +64,7 @@ void sim_print(const struct sim_program *program, const struct sim_result *resul
 
 bool sim_tell_wrong(const struct sim_result *result)
 {
-    if (result->wrong_line > 0) {
-        print_error("line %u: %s", result->wrong_line, result->wrong);
-    } else {
-        print_error("%s", result->wrong);
-    }
+    print_error("%s", result->wrong);
     return false;
 }
 

@@ -40,8 +40,4 @@ TOOL_OPTIONAL bool sim_print_json(const struct sim_program *program,
                                   const struct sim_result *result, const struct sim_result *plain,
                                   const struct sim_try *tries, int steps);
 
-/* Reads a trace that pdl_timeline_write() has written. */
-TOOL_OPTIONAL bool sim_read_trace(struct sim_program *program, const char *text, size_t size,
-                                  const char *file);
-
 #endif /* PDL_TOOLS_SIM_OUTPUT_H */

@@ -24,10 +24,11 @@ struct options {
 static void usage(void)
 {
     (void)fputs("usage: pdltool sim FILE [OPTION...]\n"
+                "       pdltool sim FILE... --json [OPTION...]\n"
                 "\n"
                 "Predicts how long a chain of kernels takes, with a model of the device. FILE is\n"
-                "a description of the chain, or a trace of a timeline. - is standard input. No\n"
-                "device is needed.\n"
+                "a description of the chain; - is standard input. 'pdltool report describe' makes\n"
+                "one of a recorded timeline. No device is needed.\n"
                 "\n"
                 "  -d, --device NAME    one of h200, or a file that 'pdltool report calibrate'\n"
                 "                       wrote (default: h200)\n"
@@ -38,7 +39,7 @@ static void usage(void)
                 "      --what-if SWEEP  vary the trigger position of all kernels: with\n"
                 "                       trigger=0..1:10, from 0 to 1 of their main part in 10\n"
                 "                       steps\n"
-                "      --json           write JSON\n"
+                "      --json           write JSON, an object per FILE\n"
                 "\n"
                 "Examples:\n"
                 "  pdltool sim chain.sim --plain --svg chain.svg\n"
@@ -136,8 +137,10 @@ static bool parse(int argc, char **argv, struct options *chosen, int *code)
             return false;
         }
     }
-    if (argc - optind != 1) {
-        print_misuse(argc == optind ? "no description of a chain" : "one description at a time");
+    const bool one = !chosen->json || chosen->text || chosen->svg != NULL || chosen->trace != NULL;
+    if (argc == optind || (one && argc - optind > 1)) {
+        print_misuse(argc == optind ? "no description of a chain"
+                                    : "one description at a time, but with --json alone");
         return false;
     }
     return chosen->what_if == NULL || parse_what_if(chosen);
@@ -172,32 +175,12 @@ static bool choose_device(struct sim_device *device, const char *name)
     return read;
 }
 
-/* A trace is JSON, which a description never begins like. */
-static bool is_trace(const char *text, size_t size)
-{
-    size_t at = 0;
-    while (at < size && strchr(" \t\r\n", text[at]) != NULL) {
-        at++;
-    }
-    return at < size && (text[at] == '{' || text[at] == '[');
-}
-
 static bool read_program(struct sim_program *program, const char *path)
 {
     size_t size = 0;
     char *const text = read_file(path, &size);
-    if (text == NULL) {
-        return false;
-    }
-    bool read = false;
-    const char *const name = strcmp(path, "-") == 0 ? "stdin" : path;
-    if (!is_trace(text, size)) {
-        read = sim_read(program, text, size, name);
-    } else if (sim_read_trace != NULL) {
-        read = sim_read_trace(program, text, size, name);
-    } else {
-        print_error("traces need a pdltool that was built with the library jansson");
-    }
+    const bool read =
+        text != NULL && sim_read(program, text, size, strcmp(path, "-") == 0 ? "stdin" : path);
     free(text);
     return read;
 }
@@ -331,5 +314,9 @@ int command_sim(int argc, char **argv)
         (void)lacks_json("json");
         return EXIT_USAGE;
     }
-    return simulate(&device, argv[optind], &chosen);
+    code = EXIT_DONE;
+    for (int i = optind; i < argc && code == EXIT_DONE; i++) {
+        code = simulate(&device, argv[i], &chosen);
+    }
+    return code;
 }

@@ -19,14 +19,6 @@ enum { SIM_SMS_MOST = 1024 };
 #define SIM_TIME_MOST 1e12
 #define SIM_TIME_TEXT "1000 s"
 
-/* What the kernels of `pdltool bench overlap` do beside what their parameters say. */
-struct sim_bench {
-    double read;      /* what they read after the wait */
-    double additions; /* time of a cycle's worth of additions, in cycles */
-    double tail;      /* checking the sums */
-    double weight;    /* what a block that counts cycles takes from those that add */
-};
-
 /* A device: its limits, and what was measured. */
 struct sim_device {
     char name[32];
@@ -47,7 +39,6 @@ struct sim_device {
     double host_launch, host_overlap; /* the host's time for a launch, plain and with PDL */
     double host_graph, host_node;     /* likewise for a graph, and for each of its nodes */
     double submit;                    /* from the end of that to the device's start */
-    struct sim_bench bench;           /* of the kernels that were measured, not of the device */
 };
 
 enum sim_trigger { SIM_TRIGGER_MAIN, SIM_TRIGGER_START, SIM_TRIGGER_NEVER };
@@ -79,7 +70,6 @@ struct sim_launch {
     uint32_t kernel;
     uint32_t track; /* the stream's or graph's name */
     enum sim_path path;
-    unsigned line;
     double enqueued;                           /* when the device may know of it at the earliest */
     uint32_t dependencies, dependencies_count; /* index of the first in the program's list */
 };
@@ -112,23 +102,6 @@ void sim_program_free(struct sim_program *program);
 bool sim_device_known(struct sim_device *device, const char *name);
 /* Reads a calibration's text. False with a line on standard error, which begins with the file's name. */
 bool sim_device_read(struct sim_device *device, const char *text, size_t size, const char *file);
-/* Names, values and where they are, for reading, writing and showing. */
-struct sim_device_value {
-    const char *name, *unit, *meaning;
-    double *value;
-    double least, most;
-};
-enum { SIM_DEVICE_VALUES = 23 };
-void sim_device_values(struct sim_device *device,
-                       struct sim_device_value values[SIM_DEVICE_VALUES]);
-
-/* Room for what is wrong with a line. */
-enum { SIM_WRONG = 200 };
-
-/* Says why in `wrong`. Always false. */
-__attribute__((format(printf, 2, 3))) bool sim_fail(char wrong[SIM_WRONG], const char *format, ...);
-/* Whether the value is in its range. */
-bool sim_device_check(const struct sim_device_value *value, char wrong[SIM_WRONG]);
 
 /* What a block of a kernel takes, and what an SM has of it. */
 struct sim_needs {
@@ -175,7 +148,6 @@ struct sim_result {
     double end;                   /* the last completion */
     uint64_t events;              /* that were processed */
     const char *wrong;            /* why it did not come to its end; NULL where it did */
-    unsigned wrong_line;          /* of the description; 0: none in particular */
 };
 
 /* Runs it. `block` is told of each block at its end, unless it is NULL. False where it does not come to its end;

@@ -10,33 +10,31 @@
 
 static pdl_status add_link(const struct tune_chain *chain, pdl_chain *made,
                            const struct tune_link *link, const struct tune_choice *choice,
-                           pdl_overlap overlap, int code)
+                           pdl_overlap overlap)
 {
     const struct tune_kind *const kind = &chain->kinds[link->kind];
     pdl_launch_desc desc = kind->desc;
     desc.overlap = (uint32_t)(kind->never || choice->serial ? PDL_OVERLAP_NONE : overlap);
-    return pdl_chain_add(made, choice->kernels[code], &desc, link->args, link->sizes, link->count,
-                         NULL);
+    return pdl_chain_add(made, choice->kernel, &desc, link->args, link->sizes, link->count, NULL);
 }
 
 pdl_chain *tune_build(const struct tune_chain *chain, const size_t *choices, pdl_overlap overlap,
-                      int code, char **why)
+                      char **why)
 {
     pdl_chain *made = NULL;
     const struct tune_link *link = NULL;
     pdl_status status = pdl_chain_create(NULL, &made);
-    for (size_t i = 0; status == PDL_SUCCESS && i < chain->repeat * chain->links.count; i++) {
-        link = &chain->links.items[i % chain->links.count];
+    for (size_t i = 0; status == PDL_SUCCESS && i < chain->links.count; i++) {
+        link = &chain->links.items[i];
         status = add_link(chain, made, link, &chain->kinds[link->kind].items[choices[link->kind]],
-                          overlap, code);
+                          overlap);
     }
     if (status == PDL_SUCCESS) {
         link = NULL;
         status = pdl_chain_build(made);
     }
     if (status != PDL_SUCCESS) {
-        *why = link != NULL ? format_text("links[%zu]: %s", (size_t)(link - chain->links.items),
-                                          pdl_last_error()->message)
+        *why = link != NULL ? format_text("line %u: %s", link->line, pdl_last_error()->message)
                             : copy_text(pdl_last_error()->message);
         pdl_chain_destroy(made);
         return NULL;

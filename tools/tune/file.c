@@ -1,48 +1,228 @@
 /* SPDX-License-Identifier: MIT */
-/* A chain that a JSON file describes, read and checked. docs/tune.md documents the keys. */
+/* A chain that a file describes, read and checked. docs/tune.md documents the lines. */
+#include "tune/tune.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/json.h"
+#include "bench/gpu.h"
+#include "common/description.h"
+#include "common/file.h"
 #include "common/memory.h"
-#include "tune/read.h"
 
 enum { MOST_TRIGGER = 999 };
 
-/* ---- kinds ------------------------------------------------------------------------------------- */
+/* The code with one trigger. */
+struct image {
+    int trigger;
+    char *bytes;
+    size_t size;
+};
 
-/* The triggers to try: those of the list, or none and 0. */
-static bool read_triggers(const struct reader *reader, const char *where, const json_t *list,
-                          struct tune_kind *kind)
+struct reader {
+    struct description description;
+    char *directory; /* of the file: paths in it are relative to it */
+    struct tune_chain *chain;
+    struct pdl_names buffers, kinds; /* by their indices */
+    struct {
+        struct image *items;
+        size_t count, capacity;
+    } images;
+};
+
+#define FAIL(reader, line, ...) description_fail(&(reader)->description, line, __VA_ARGS__)
+
+/* The whole of a file. NULL after a line on standard error. */
+static char *read_whole(struct reader *reader, const struct description_line *line,
+                        const char *path, size_t *size)
 {
-    for (int trigger = -1; list == NULL && trigger <= 0; trigger++) {
-        APPEND(kind, (struct tune_choice){.trigger = trigger});
+    char *const full =
+        path[0] == '/' ? copy_text(path) : format_text("%s/%s", reader->directory, path);
+    char *const bytes = file_read(full, size);
+    if (bytes == NULL) {
+        (void)FAIL(reader, line, "%s: %s", full, strerror(errno));
     }
-    if (list != NULL && json_array_size(list) == 0) {
-        return complain(reader, where, "\"triggers\" is a list of numbers");
+    free(full);
+    return bytes;
+}
+
+static bool read_trigger(struct reader *reader, const struct description_line *line,
+                         const char *text, int *trigger)
+{
+    int64_t number = -1;
+    if (strcmp(text, "-1") != 0 &&
+        !kernel_number(text, (struct kernel_limits){0, MOST_TRIGGER}, &number)) {
+        return description_fail_count(&reader->description, line, text,
+                                      (struct kernel_limits){-1, MOST_TRIGGER});
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        int64_t trigger = 0;
-        if (!read_whole(reader, where, "triggers", json_array_get(list, i), -1, MOST_TRIGGER,
-                        &trigger)) {
-            return false;
-        }
-        for (size_t j = 0; j < kind->count; j++) {
-            if (kind->items[j].trigger == trigger) {
-                return complain(reader, where, "\"triggers\" has %d twice", (int)trigger);
-            }
-        }
-        APPEND(kind, (struct tune_choice){.trigger = (int)trigger});
-    }
+    *trigger = (int)number;
     return true;
 }
 
-/* What the search begins with: "trigger", or 0 if that is to be tried, or the first. */
-static bool find_start(const struct reader *reader, const char *where, const json_t *given,
+static const struct image *find_image(const struct reader *reader, int trigger)
+{
+    for (size_t i = 0; i < reader->images.count; i++) {
+        if (reader->images.items[i].trigger == trigger) {
+            return &reader->images.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* image TRIGGER FILE */
+static bool read_image(struct reader *reader, const struct description_line *line)
+{
+    struct image image = {.bytes = NULL};
+    if (line->count != 3) {
+        return FAIL(reader, line, "image needs a trigger and a file");
+    }
+    if (!read_trigger(reader, line, line->words[1], &image.trigger)) {
+        return false;
+    }
+    if (find_image(reader, image.trigger) != NULL || reader->chain->kind_count > 0) {
+        return FAIL(reader, line, "images come before the kernels, one per trigger");
+    }
+    image.bytes = read_whole(reader, line, line->words[2], &image.size);
+    APPEND(&reader->images, image);
+    return image.bytes != NULL;
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------- */
+
+static bool fill_from_file(struct reader *reader, const struct description_line *line,
+                           const char *path, const struct tune_buffer *buffer)
+{
+    size_t size = 0;
+    char *const bytes = read_whole(reader, line, path, &size);
+    if (bytes != NULL && size == buffer->bytes) {
+        memcpy(buffer->fill, bytes, size);
+    }
+    free(bytes);
+    return bytes != NULL &&
+           (size == buffer->bytes ||
+            FAIL(reader, line, "%s has %zu bytes, and the buffer %zu", path, size, buffer->bytes));
+}
+
+/* Takes memory of the host and the device. */
+static bool allocate_buffer(struct reader *reader, const struct description_line *line, int byte,
+                            struct tune_buffer *buffer)
+{
+    size_t left = 0;
+    size_t total = 0;
+    MUST(cu.cuMemGetInfo(&left, &total));
+    if (buffer->bytes > left) {
+        (void)FAIL(reader, line,
+                   "the buffer takes %zu bytes, and %zu of the device's memory are free",
+                   buffer->bytes, left);
+        return false;
+    }
+    buffer->fill = malloc(buffer->bytes);
+    if (buffer->fill == NULL) {
+        (void)FAIL(reader, line, "there is no memory for %zu bytes", buffer->bytes);
+        return false;
+    }
+    memset(buffer->fill, byte, buffer->bytes);
+    buffer->memory = gpu_alloc(buffer->bytes);
+    buffer->name = copy_text(line->words[1]);
+    APPEND(&reader->chain->buffers, *buffer); /* which frees it, filled or not */
+    return true;
+}
+
+/* buffer NAME bytes=N [fill=BYTE | file=FILE] [constant] */
+static bool read_buffer(struct reader *reader, const struct description_line *line)
+{
+    enum { POISON = 0xff };
+    const struct kernel_limits sizes = {1, INT64_C(1) << 44};
+    struct tune_buffer buffer = {.name = NULL};
+    const char *file = NULL;
+    int64_t bytes = 0;
+    int64_t byte = POISON;
+    if (line->count < 2) {
+        return FAIL(reader, line, "a buffer needs a name");
+    }
+    const uint32_t index = name_index(&reader->buffers, line->words[1]);
+    if (index < reader->chain->buffers.count) {
+        return FAIL(reader, line, "there is a buffer '%.60s' already", line->words[1]);
+    }
+    for (size_t i = 2; i < line->count; i++) {
+        const char *const size = kernel_value(line->words[i], "bytes");
+        const char *const fill = kernel_value(line->words[i], "fill");
+        const char *const path = kernel_value(line->words[i], "file");
+        bool good = true;
+        if (size != NULL) {
+            good = description_count(&reader->description, line, size, sizes, &bytes);
+        } else if (fill != NULL) {
+            good = description_count(&reader->description, line, fill,
+                                     (struct kernel_limits){0, UINT8_MAX}, &byte);
+        } else if (path != NULL) {
+            file = path;
+        } else if (strcmp(line->words[i], "constant") == 0) {
+            buffer.constant = true;
+        } else {
+            good = FAIL(reader, line, "a buffer has no '%.60s'", line->words[i]);
+        }
+        if (!good) {
+            return false;
+        }
+    }
+    if (bytes == 0) {
+        return FAIL(reader, line, "buffer '%.60s' needs bytes=", line->words[1]);
+    }
+    buffer.bytes = (size_t)bytes;
+    if (!allocate_buffer(reader, line, (int)byte, &buffer) ||
+        (file != NULL && !fill_from_file(reader, line, file, &buffer))) {
+        return false;
+    }
+    gpu_write(buffer.memory, buffer.fill, buffer.bytes);
+    reader->chain->result_bytes += buffer.constant ? 0 : buffer.bytes;
+    return true;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static bool add_choice(struct reader *reader, const struct description_line *line, int trigger,
                        struct tune_kind *kind)
 {
-    int64_t trigger = 0;
-    if (given != NULL && !read_whole(reader, where, "trigger", given, -1, MOST_TRIGGER, &trigger)) {
+    for (size_t i = 0; i < kind->count; i++) {
+        if (kind->items[i].trigger == trigger) {
+            return FAIL(reader, line, "triggers= has %d twice", trigger);
+        }
+    }
+    if (find_image(reader, trigger) == NULL) {
+        return FAIL(reader, line, "there is no image for trigger %d", trigger);
+    }
+    APPEND(kind, (struct tune_choice){.trigger = trigger});
+    return true;
+}
+
+/* The triggers to try: those of a list, or of all images. */
+static bool read_triggers(struct reader *reader, const struct description_line *line,
+                          const char *list, struct tune_kind *kind)
+{
+    bool good = true;
+    for (size_t i = 0; list == NULL && i < reader->images.count; i++) {
+        APPEND(kind, (struct tune_choice){.trigger = reader->images.items[i].trigger});
+    }
+    char *const copy = copy_text(list != NULL ? list : "");
+    char *rest = list != NULL ? copy : NULL;
+    while (good && rest != NULL) {
+        int trigger = 0;
+        good = read_trigger(reader, line, strsep(&rest, ","), &trigger) &&
+               add_choice(reader, line, trigger, kind);
+    }
+    free(copy);
+    return good && (kind->count > 0 || FAIL(reader, line, "images come before the kernels"));
+}
+
+/* What the search begins with: trigger=, or 0 if that is to be tried, or the first. */
+static bool find_start(struct reader *reader, const struct description_line *line,
+                       const char *given, struct tune_kind *kind)
+{
+    int trigger = 0;
+    if (given != NULL && !read_trigger(reader, line, given, &trigger)) {
         return false;
     }
     for (size_t i = 0; i < kind->count; i++) {
@@ -51,20 +231,19 @@ static bool find_start(const struct reader *reader, const char *where, const jso
             return true;
         }
     }
-    return given == NULL || complain(reader, where, "\"trigger\" is not one of the \"triggers\"");
+    return given == NULL || FAIL(reader, line, "trigger=%d is not one of the triggers", trigger);
 }
 
-/* Whether launches of the kind overlap; with "both", each choice is tried without as well. */
-static bool read_overlap(const struct reader *reader, const char *where, const json_t *value,
-                         struct tune_kind *kind)
+/* Whether launches overlap; with `both`, each choice is tried without as well. */
+static bool read_overlap(struct reader *reader, const struct description_line *line,
+                         const char *text, struct tune_kind *kind)
 {
-    const char *const text = json_string_value(value);
     const bool both = text != NULL && strcmp(text, "both") == 0;
     const size_t count = kind->count;
-    if (value != NULL && !json_is_boolean(value) && !both) {
-        return complain(reader, where, "\"overlap\" is true or false, or \"both\"");
+    kind->never = text != NULL && strcmp(text, "no") == 0;
+    if (text != NULL && !kind->never && !both && strcmp(text, "yes") != 0) {
+        return FAIL(reader, line, "overlap is yes, no or both, not '%.60s'", text);
     }
-    kind->never = json_is_false(value);
     for (size_t i = 0; both && i < count; i++) {
         struct tune_choice choice = kind->items[i];
         choice.serial = true;
@@ -73,89 +252,109 @@ static bool read_overlap(const struct reader *reader, const char *where, const j
     return true;
 }
 
-/* A number, or up to three in an array. What is not given is 1. */
-static bool read_shape(const struct reader *reader, const char *where, const char *key,
-                       const json_t *value, uint32_t to[3])
+static bool set_extent(struct reader *reader, const struct description_line *line,
+                       const struct kernel_extent *extent, uint32_t to[3])
 {
-    const size_t count = json_is_array(value) ? json_array_size(value) : 1;
-    if (count < 1 || count > 3) {
-        return complain(reader, where, "\"%s\" has one to three numbers", key);
-    }
-    for (size_t i = 0; i < 3; i++) {
-        const json_t *const one = json_is_array(value) ? json_array_get(value, i) : value;
-        int64_t number = 1;
-        if (i < count && !read_whole(reader, where, key, one, 1, INT32_MAX, &number)) {
-            return false;
+    for (int i = 0; i < 3 && extent->axes > 0; i++) {
+        if (extent->each[i] > INT32_MAX) {
+            return FAIL(reader, line, "a grid has at most %d blocks along an axis", INT32_MAX);
         }
-        to[i] = (uint32_t)number;
+        to[i] = (uint32_t)extent->each[i];
     }
     return true;
 }
 
-/* `triggers`: those of kinds without such a list. */
-static bool read_kind(const struct reader *reader, const json_t *triggers, const char *name,
-                      const json_t *given)
+static bool set_launch(struct reader *reader, const struct description_line *line,
+                       const struct kernel_resources *resources, pdl_launch_desc *desc)
 {
-    struct tune_kind *const kind = &reader->chain->kinds[reader->chain->kind_count++];
-    char where[WHERE_SIZE];
-    const char *kernel = name;
-    int64_t shared = 0;
-    int64_t carveout = -1;
-    const json_t *grid = NULL;
-    const json_t *block = NULL;
-    const json_t *cluster = NULL;
-    const json_t *overlap = NULL;
-    const json_t *trigger = NULL;
-    const struct field fields[] = {
-        {.key = "kernel", .type = FIELD_TEXT, .to = &kernel},
-        {.key = "grid", .type = FIELD_ANY, .to = &grid, .required = true},
-        {.key = "block", .type = FIELD_ANY, .to = &block, .required = true},
-        {.key = "cluster", .type = FIELD_ANY, .to = &cluster},
-        {.key = "shared", .type = FIELD_WHOLE, .to = &shared, .least = 0, .most = INT32_MAX},
-        {.key = "carveout", .type = FIELD_WHOLE, .to = &carveout, .least = 0, .most = 100},
-        {.key = "overlap", .type = FIELD_ANY, .to = &overlap},
-        {.key = "trigger", .type = FIELD_ANY, .to = &trigger},
-        {.key = "triggers", .type = FIELD_ANY, .to = &triggers},
-        {.key = NULL}};
-    (void)snprintf(where, sizeof(where), "kinds.%s", name);
-    kind->name = copy_text(name);
-    pdl_launch_desc_init(&kind->desc);
-    if (!read_fields(reader, where, given, fields) ||
-        !read_triggers(reader, where, triggers, kind) ||
-        !read_shape(reader, where, "grid", grid, kind->desc.grid) ||
-        !find_start(reader, where, trigger, kind) ||
-        !read_shape(reader, where, "block", block, kind->desc.block) ||
-        (cluster != NULL && !read_shape(reader, where, "cluster", cluster, kind->desc.cluster)) ||
-        !read_overlap(reader, where, overlap, kind)) {
-        return false;
+    pdl_launch_desc_init(desc);
+    if (resources->grid.axes == 0 || resources->block.axes == 0) {
+        return FAIL(reader, line, "kernel '%.60s' needs grid= and block=", line->words[1]);
     }
-    kind->kernel = copy_text(kernel);
-    kind->desc.dynamic_shared_memory = (uint32_t)shared;
-    if (carveout >= 0) {
-        kind->desc.shared_memory_carveout = (uint32_t)carveout;
-        kind->desc.flags |= PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
+    if (resources->registers >= 0 || resources->shared >= 0) {
+        return FAIL(reader, line, "registers and static shared memory are those of the code");
     }
-    return true;
+    if (resources->dynamic >= 0) {
+        desc->dynamic_shared_memory = (uint32_t)resources->dynamic;
+    }
+    if (resources->carveout >= 0) {
+        desc->shared_memory_carveout = (uint32_t)resources->carveout;
+        desc->flags |= PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
+    }
+    return set_extent(reader, line, &resources->grid, desc->grid) &&
+           set_extent(reader, line, &resources->block, desc->block) &&
+           set_extent(reader, line, &resources->cluster, desc->cluster);
 }
 
-static bool read_kinds(const struct reader *reader, const json_t *triggers, const json_t *given)
+/* kernel NAME grid=XxYxZ block=XxYxZ ... */
+static bool read_kernel(struct reader *reader, const struct description_line *line)
 {
-    const char *name = NULL;
-    json_t *value = NULL;
-    if (json_object_size(given) == 0) {
-        return complain(reader, "kinds", "an object with a kind of launch for each name is wanted");
+    enum { CODE, TRIGGERS, TRIGGER, OVERLAP, OWN };
+    static const char *const keys[OWN] = {"code", "triggers", "trigger", "overlap"};
+    const char *own[OWN] = {NULL};
+    struct kernel_resources resources = KERNEL_RESOURCES_INIT;
+    struct tune_chain *const chain = reader->chain;
+    if (line->count < 2) {
+        return FAIL(reader, line, "a kernel needs a name");
     }
-    reader->chain->kinds = allocate(json_object_size(given), sizeof(*reader->chain->kinds));
-    json_object_foreach((json_t *)given, name, value)
-    {
-        if (!read_kind(reader, triggers, name, value)) {
-            return false;
+    if (name_index(&reader->kinds, line->words[1]) < chain->kind_count) {
+        return FAIL(reader, line, "there is a kernel '%.60s' already", line->words[1]);
+    }
+    for (size_t i = 2; i < line->count; i++) {
+        struct kernel_limits limits;
+        enum kernel_word taken = kernel_take(&resources, line->words[i], &limits);
+        for (int key = 0; key < OWN && taken == KERNEL_OTHER; key++) {
+            const char *const value = kernel_value(line->words[i], keys[key]);
+            own[key] = value != NULL ? value : own[key];
+            taken = value != NULL ? KERNEL_TAKEN : KERNEL_OTHER;
+        }
+        if (taken == KERNEL_WRONG) {
+            return description_fail_count(&reader->description, line,
+                                          strchr(line->words[i], '=') + 1, limits);
+        }
+        if (taken == KERNEL_OTHER) {
+            return FAIL(reader, line, "a kernel has no '%.60s'", line->words[i]);
         }
     }
-    return true;
+    chain->kinds =
+        room_for_one(chain->kinds, chain->kind_count, &chain->kind_capacity, sizeof(*chain->kinds));
+    struct tune_kind *const kind = &chain->kinds[chain->kind_count++];
+    *kind = (struct tune_kind){.line = line->number,
+                               .name = copy_text(line->words[1]),
+                               .kernel = copy_text(own[CODE] != NULL ? own[CODE] : line->words[1])};
+    return set_launch(reader, line, &resources, &kind->desc) &&
+           read_triggers(reader, line, own[TRIGGERS], kind) &&
+           find_start(reader, line, own[TRIGGER], kind) &&
+           read_overlap(reader, line, own[OVERLAP], kind);
 }
 
-/* ---- links and their arguments ------------------------------------------------------------------ */
+/* The kernel of a choice: of two, with and without overlap, the same one. */
+static bool load_kernel(struct reader *reader, const struct description_line *line,
+                        const struct tune_kind *kind, struct tune_choice *choice)
+{
+    enum { WITHOUT_ASKING = 48 * 1024 };
+    const struct image *const image = find_image(reader, choice->trigger);
+    const uint32_t shared = kind->desc.dynamic_shared_memory;
+    for (const struct tune_choice *other = kind->items; other < choice; other++) {
+        if (other->trigger == choice->trigger) {
+            choice->kernel = other->kernel;
+            return true;
+        }
+    }
+    pdl_status status =
+        pdl_kernel_from_image(image->bytes, image->size, kind->kernel, &choice->kernel);
+    if (status == PDL_SUCCESS) {
+        APPEND(&reader->chain->kernels, choice->kernel);
+    }
+    if (status == PDL_SUCCESS && shared > WITHOUT_ASKING) {
+        status = pdl_kernel_set_attribute(choice->kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                          (int32_t)shared);
+    }
+    return status == PDL_SUCCESS || FAIL(reader, line, "kernel %s, trigger %d: %s", kind->kernel,
+                                         choice->trigger, pdl_last_error()->message);
+}
+
+/* ---- launches and their arguments --------------------------------------------------------------- */
 
 /* A value of a parameter, with the size that it is aligned to as well. */
 struct value {
@@ -163,83 +362,73 @@ struct value {
     size_t size;
 };
 
-/* Numbers of the sizes that parameters have. */
-static const struct number_type {
-    const char *key;
-    size_t size;
-    int64_t least, most; /* both 0: not whole numbers */
-} number_types[] = {
-    {"i32", 4, INT32_MIN, INT32_MAX}, {"u32", 4, 0, UINT32_MAX}, {"i64", 8, INT64_MIN, INT64_MAX},
-    {"u64", 8, 0, INT64_MAX},         {"f32", 4, 0, 0},          {"f64", 8, 0, 0},
-};
-
-static bool read_number(const struct reader *reader, const char *where, const json_t *given,
-                        const struct number_type *type, struct value *to)
+/* TYPE:NUMBER */
+static bool read_number(struct reader *reader, const struct description_line *line,
+                        const char *word, struct value *to)
 {
-    int64_t whole = 0;
-    const double number = json_number_value(given);
-    const float single = (float)number;
-    to->size = type->size;
-    if (type->most == 0) {
-        memcpy(to->bytes, type->size == sizeof(single) ? (const void *)&single : &number,
-               type->size);
-        return json_is_number(given) || complain(reader, where, "\"%s\" takes a number", type->key);
+    static const struct {
+        const char *name;
+        size_t size;
+        double least, most; /* of whole numbers; both 0: of any */
+    } types[] = {
+        {"i32:", 4, INT32_MIN, INT32_MAX},
+        {"u32:", 4, 0, UINT32_MAX},
+        {"i64:", 8, -0x1p63, 0x1p63},
+        {"u64:", 8, 0, 0x1p63},
+        {"f32:", 4, 0, 0},
+        {"f64:", 8, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strncmp(word, types[i].name, strlen(types[i].name)) != 0) {
+            continue;
+        }
+        const char *const text = word + strlen(types[i].name);
+        char *end = NULL;
+        const double number = strtod(text, &end);
+        const float single = (float)number;
+        bool good = end != text && *end == '\0';
+        to->size = types[i].size;
+        if (types[i].most == 0) {
+            memcpy(to->bytes, to->size == sizeof(single) ? (const void *)&single : &number,
+                   to->size);
+        } else {
+            errno = 0;
+            const long long whole = strtoll(text, &end, 0);
+            good = good && *end == '\0' && errno == 0 && number >= types[i].least &&
+                   number <= types[i].most;
+            memcpy(to->bytes, &whole, to->size); /* the low half first */
+        }
+        return good || FAIL(reader, line, "'%.60s' is not a number of that type", word);
     }
-    const bool read = read_whole(reader, where, type->key, given, type->least, type->most, &whole);
-    memcpy(to->bytes, &whole, type->size); /* the low half first */
-    return read;
+    return FAIL(reader, line, "the types of numbers are i32, u32, i64, u64, f32 and f64");
 }
 
-static bool read_address(const struct reader *reader, const char *where, const json_t *given,
-                         struct value *to)
+/* BUFFER[+OFFSET] or TYPE:NUMBER */
+static bool read_value(struct reader *reader, const struct description_line *line, const char *word,
+                       struct value *to)
 {
-    const struct tune_chain *const chain = reader->chain;
-    const char *name = NULL;
+    const size_t length = strcspn(word, "+");
     int64_t offset = 0;
-    const struct field fields[] = {
-        {.key = "buffer", .type = FIELD_TEXT, .to = &name},
-        {.key = "offset", .type = FIELD_WHOLE, .to = &offset, .least = 0, .most = INT64_MAX},
-        {.key = NULL}};
-    if (!read_fields(reader, where, given, fields)) {
+    uint32_t index = 0;
+    if (strchr(word, ':') != NULL) {
+        return read_number(reader, line, word, to);
+    }
+    char *const name = format_text("%.*s", (int)length, word);
+    const bool found = pdl_names_find(&reader->buffers, name, &index);
+    free(name);
+    if (!found || index >= reader->chain->buffers.count) {
+        return FAIL(reader, line, "there is no buffer '%.60s'", word);
+    }
+    const struct tune_buffer *const buffer = &reader->chain->buffers.items[index];
+    if (word[length] == '+' &&
+        !description_count(&reader->description, line, word + length + 1,
+                           (struct kernel_limits){0, (int64_t)buffer->bytes - 1}, &offset)) {
         return false;
     }
-    size_t i = 0;
-    while (i < chain->buffers.count && strcmp(chain->buffers.items[i].name, name) != 0) {
-        i++;
-    }
-    if (i == chain->buffers.count) {
-        return complain(reader, where, "there is no buffer %s", name);
-    }
-    if ((size_t)offset >= chain->buffers.items[i].bytes) {
-        return complain(reader, where, "the offset %lld is beyond the end of buffer %s",
-                        (long long)offset, name);
-    }
-    const CUdeviceptr address = chain->buffers.items[i].memory + (size_t)offset;
+    const CUdeviceptr address = buffer->memory + (size_t)offset;
     memcpy(to->bytes, &address, sizeof(address));
     to->size = sizeof(address);
     return true;
-}
-
-/* {"buffer": NAME, "offset": BYTES} or {TYPE: NUMBER}. */
-static bool read_value(const struct reader *reader, const char *where, const json_t *given,
-                       struct value *to)
-{
-    const bool is_address = json_object_get(given, "buffer") != NULL;
-    if (json_object_size(given) != 1u + (json_object_get(given, "offset") != NULL && is_address)) {
-        return complain(reader, where,
-                        "a value is {\"buffer\": NAME}, {\"struct\": [...]} or {TYPE: NUMBER}");
-    }
-    if (is_address) {
-        return read_address(reader, where, given, to);
-    }
-    for (size_t i = 0; i < sizeof(number_types) / sizeof(number_types[0]); i++) {
-        const json_t *const number = json_object_get(given, number_types[i].key);
-        if (number != NULL) {
-            return read_number(reader, where, number, &number_types[i], to);
-        }
-    }
-    return complain(reader, where,
-                    "a value is a buffer, or a number of type i32, u32, i64, u64, f32 or f64");
 }
 
 static size_t aligned(size_t at, size_t align)
@@ -247,85 +436,52 @@ static size_t aligned(size_t at, size_t align)
     return (at + align - 1) / align * align;
 }
 
-/* A value or {"struct": [...]}, whose members lie where a C compiler puts them. */
-static bool read_argument(const struct reader *reader, size_t index, const json_t *given,
+/* A value, or { VALUE... }, a struct whose members lie where a C compiler puts them. Moves *at behind it. */
+static bool read_argument(struct reader *reader, const struct description_line *line, size_t *at,
                           struct tune_link *link)
 {
-    const json_t *const members = json_object_get(given, "struct");
-    const size_t count = members != NULL ? json_array_size(members) : 1;
-    const size_t link_index = reader->chain->links.count - 1;
-    char where[WHERE_SIZE];
-    size_t at = 0;
+    const bool is_struct = strcmp(line->words[*at], "{") == 0;
+    size_t used = 0;
     size_t widest = 1;
-    (void)snprintf(where, sizeof(where), "links[%zu].args[%zu]", link_index, index);
-    if (count == 0 || (members != NULL && json_object_size(given) != 1)) {
-        return complain(reader, where, "\"struct\" is a list of values, and stands alone");
-    }
-    unsigned char *const bytes = allocate(count, 2 * sizeof(int64_t)); /* aligned as it has to be */
+    size_t i = *at + is_struct;
+    unsigned char *const bytes = allocate(line->count, 2 * sizeof(int64_t)); /* aligned, too */
     link->args[link->count++] = bytes;
-    for (size_t i = 0; i < count; i++) {
-        struct value value;
-        if (members != NULL) {
-            (void)snprintf(where, sizeof(where), "links[%zu].args[%zu].struct[%zu]", link_index,
-                           index, i);
-        }
-        if (!read_value(reader, where, members != NULL ? json_array_get(members, i) : given,
-                        &value)) {
+    for (; i < line->count && strcmp(line->words[i], "}") != 0; i++) {
+        struct value value = {.size = 1};
+        if (!read_value(reader, line, line->words[i], &value)) {
             return false;
         }
-        at = aligned(at, value.size);
-        memcpy(bytes + at, value.bytes, value.size);
-        at += value.size;
+        used = aligned(used, value.size);
+        memcpy(bytes + used, value.bytes, value.size);
+        used += value.size;
         widest = value.size > widest ? value.size : widest;
+        if (!is_struct) {
+            break;
+        }
     }
-    link->sizes[index] = aligned(at, widest);
-    return true;
+    link->sizes[link->count - 1] = aligned(used, widest);
+    *at = i + 1;
+    return (used > 0 && i < line->count) || FAIL(reader, line, "a struct is { VALUE ... }");
 }
 
-static bool read_link(const struct reader *reader, size_t index, const json_t *given)
+/* launch KERNEL VALUE... */
+static bool read_launch(struct reader *reader, const struct description_line *line)
 {
     struct tune_chain *const chain = reader->chain;
-    char where[WHERE_SIZE];
-    const char *name = NULL;
-    const json_t *args = NULL;
-    const struct field fields[] = {
-        {.key = "kind", .type = FIELD_TEXT, .to = &name, .required = true},
-        {.key = "args", .type = FIELD_ANY, .to = &args},
-        {.key = NULL}};
-    size_t kind = 0;
-    (void)snprintf(where, sizeof(where), "links[%zu]", index);
-    if (!read_fields(reader, where, given, fields)) {
-        return false;
+    uint32_t kind = 0;
+    if (line->count < 2 || !pdl_names_find(&reader->kinds, line->words[1], &kind)) {
+        return FAIL(reader, line, "there is no kernel '%.60s'",
+                    line->count > 1 ? line->words[1] : "");
     }
-    while (kind < chain->kind_count && strcmp(chain->kinds[kind].name, name) != 0) {
-        kind++;
+    if (chain->links.count == DESCRIPTION_LAUNCHES_MOST) {
+        return FAIL(reader, line, "more than %d launches", DESCRIPTION_LAUNCHES_MOST);
     }
-    if (kind == chain->kind_count) {
-        return complain(reader, where, "its \"kind\" is not one of the \"kinds\"");
-    }
-    if (args != NULL && !json_is_array(args)) {
-        (void)snprintf(where, sizeof(where), "links[%zu].args", index);
-        return complain(reader, where, "a list of values is wanted here");
-    }
-    const size_t count = json_array_size(args);
     APPEND(&chain->links, ((struct tune_link){.kind = kind,
-                                              .args = allocate(count + 1, sizeof(void *)),
-                                              .sizes = allocate(count + 1, sizeof(size_t))}));
-    for (size_t i = 0; i < count; i++) {
-        if (!read_argument(reader, i, json_array_get(args, i), &chain->links.items[index])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_links(const struct reader *reader, const json_t *given)
-{
-    if (json_array_size(given) == 0) {
-        return complain(reader, "links", "a list of links is wanted here");
-    }
-    for (size_t i = 0; i < json_array_size(given); i++) {
-        if (!read_link(reader, i, json_array_get(given, i))) {
+                                              .line = line->number,
+                                              .args = allocate(line->count, sizeof(void *)),
+                                              .sizes = allocate(line->count, sizeof(size_t))}));
+    for (size_t i = 2; i < line->count;) {
+        if (!read_argument(reader, line, &i, &chain->links.items[chain->links.count - 1])) {
             return false;
         }
     }
@@ -334,48 +490,68 @@ static bool read_links(const struct reader *reader, const json_t *given)
 
 /* ---- the file ------------------------------------------------------------------------------------ */
 
-static bool read_chain(const struct reader *reader, const json_t *root)
+static bool take_line(struct description *description, const struct description_line *line)
 {
-    int64_t repeat = 1;
-    const json_t *images = NULL;
-    const json_t *faulty = NULL;
-    const json_t *buffers = NULL;
-    const json_t *kinds = NULL;
-    const json_t *links = NULL;
-    const json_t *triggers = NULL;
-    const struct field fields[] = {
-        {.key = "images", .type = FIELD_ANY, .to = &images},
-        {.key = "faulty", .type = FIELD_ANY, .to = &faulty},
-        {.key = "buffers", .type = FIELD_ANY, .to = &buffers},
-        {.key = "kinds", .type = FIELD_ANY, .to = &kinds},
-        {.key = "links", .type = FIELD_ANY, .to = &links},
-        {.key = "triggers", .type = FIELD_ANY, .to = &triggers},
-        {.key = "repeat", .type = FIELD_WHOLE, .to = &repeat, .least = 1, .most = 100000},
-        {.key = NULL}};
-    if (!read_fields(reader, "", root, fields)) {
-        return false;
+    static const struct {
+        const char *word;
+        bool (*read)(struct reader *reader, const struct description_line *line);
+    } words[] = {{"image", read_image},
+                 {"buffer", read_buffer},
+                 {"kernel", read_kernel},
+                 {"launch", read_launch}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(words[i].word, line->words[0]) == 0) {
+            return words[i].read(description->self, line);
+        }
     }
-    reader->chain->repeat = (size_t)repeat;
-    return read_buffers(reader, buffers) && read_kinds(reader, triggers, kinds) &&
-           read_links(reader, links) && read_code(reader, images, faulty);
+    return description_fail(description, line, "unknown word '%.60s'", line->words[0]);
+}
+
+/* What can be known when all lines are. */
+static bool finish(struct reader *reader)
+{
+    struct tune_chain *const chain = reader->chain;
+    const struct description_line line = {.number = 1};
+    if (chain->links.count == 0) {
+        return FAIL(reader, &line, "nothing is launched");
+    }
+    if (chain->result_bytes == 0) {
+        return FAIL(reader, &line,
+                    "all buffers are constant: there is no result that could be checked");
+    }
+    for (size_t i = 0; i < chain->kind_count; i++) {
+        struct tune_kind *const kind = &chain->kinds[i];
+        const struct description_line own = {.number = kind->line};
+        for (size_t j = 0; j < kind->count; j++) {
+            if (!load_kernel(reader, &own, kind, &kind->items[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 bool tune_read(struct tune_chain *chain, const char *path)
 {
-    struct reader reader = {.path = path, .chain = chain};
-    char *why = NULL;
+    struct reader reader = {.description = {.file = path, .take = take_line}, .chain = chain};
+    const struct description_line line = {.number = 1};
     const char *const slash = strrchr(path, '/');
-    json_t *const root = json_read(path, &why);
-    if (root == NULL) {
-        (void)complain(&reader, "", "%s", why);
-        free(why);
-        return false;
-    }
+    size_t size = 0;
+    reader.description.self = &reader;
+    char *const text = file_read(path, &size);
+    chain->name = copy_text(path);
     reader.directory =
         slash == NULL ? copy_text(".") : format_text("%.*s", (int)(slash - path), path);
-    chain->name = copy_text(path);
-    const bool read = read_chain(&reader, root);
+    const bool read = text != NULL
+                          ? description_read(&reader.description, text, size) && finish(&reader)
+                          : FAIL(&reader, &line, "%s", strerror(errno));
+    for (size_t i = 0; i < reader.images.count; i++) {
+        free(reader.images.items[i].bytes);
+    }
+    free(reader.images.items);
+    pdl_names_free(&reader.buffers);
+    pdl_names_free(&reader.kinds);
     free(reader.directory);
-    json_decref(root);
+    free(text);
     return read;
 }

@@ -7,7 +7,6 @@
 
 #include "bench/gpu.h"
 #include "common/json.h"
-#include "common/memory.h"
 
 /* null where there is no number. */
 static json_t *real_or_null(double value)
@@ -15,21 +14,11 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *grid_array(const uint32_t grid[3])
-{
-    json_t *array = json_new_array();
-    for (int i = 0; i < 3; i++) {
-        json_add(array, json_number(grid[i]));
-    }
-    return array;
-}
-
 static json_t *choice_object(const struct tune_kind *kind, size_t index)
 {
     const struct tune_choice *const choice = &kind->items[index];
     json_t *object = json_new_object();
     json_set(object, "trigger", json_number(choice->trigger));
-    json_set(object, "grid", grid_array(kind->desc.grid));
     if (choice->serial) {
         json_set(object, "overlap", json_boolean(false));
     }
@@ -39,29 +28,20 @@ static json_t *choice_object(const struct tune_kind *kind, size_t index)
 static void add_measured(json_t *object, const struct tune_point *point)
 {
     static const char *const names[] = {"right", "refused", "wrong", "race"};
-    json_t *samples = json_new_array();
     const bool any = point->count > 0;
-    for (size_t i = 0; i < point->count; i++) {
-        json_add(samples, real_or_null(point->items[i]));
-    }
     json_set(object, "state", json_text(names[point->state]));
     json_set(object, "why", json_text(point->why));
     json_set(object, "us", any ? real_or_null(point->us) : json_null());
     json_set(object, "ratio", any ? real_or_null(point->ratio) : json_null());
     json_set(object, "ratio_low", any ? real_or_null(point->low) : json_null());
     json_set(object, "ratio_high", any ? real_or_null(point->high) : json_null());
-    json_set(object, "samples", samples);
 }
 
 static json_t *curve_object(const struct tune_chain *chain, const struct tune_curve *curve)
 {
     const struct tune_kind *const kind = &chain->kinds[curve->kind];
     json_t *object = json_new_object();
-    json_t *others = json_new_object();
     json_t *points = json_new_array();
-    for (size_t i = 0; i < chain->kind_count; i++) {
-        json_set(others, chain->kinds[i].name, choice_object(&chain->kinds[i], curve->at[i]));
-    }
     for (size_t i = 0; i < curve->count; i++) {
         json_t *point = choice_object(kind, curve->items[i].choice);
         add_measured(point, &curve->items[i]);
@@ -69,7 +49,6 @@ static json_t *curve_object(const struct tune_chain *chain, const struct tune_cu
     }
     json_set(object, "sweep", json_number((int64_t)curve->sweep + 1));
     json_set(object, "kind", json_text(kind->name));
-    json_set(object, "at", others);
     json_set(object, "points", points);
     json_set(object, "taken", choice_object(kind, curve->taken));
     return object;
@@ -106,27 +85,18 @@ static json_t *finals_object(const struct tune_result *result)
     return object;
 }
 
-void tune_write_json(const struct tune_chain *chain, const struct tune_result *result, FILE *to)
+bool tune_print_json(const struct tune_chain *chain, const struct tune_result *result)
 {
-    const unsigned version = pdl_version();
-    char *tool =
-        format_text("pdltool %u.%u.%u", version / 10000, version / 100 % 100, version % 100);
     char *excluded = tune_excluded(chain, result);
     json_t *root = json_new_object();
     json_t *curves = json_new_array();
     for (size_t i = 0; i < result->count; i++) {
         json_add(curves, curve_object(chain, &result->items[i]));
     }
-    json_set(root, "version", json_number(1));
-    json_set(root, "tool", json_text(tool));
+    json_set(root, "version", json_number(2));
+    json_set(root, "tool", json_text("pdltool tune"));
     json_set(root, "chain", json_text(chain->name));
     json_set(root, "gpu", json_text(gpu.name));
-    json_set(root, "driver_version", json_number(gpu.driver_version));
-    json_set(root, "links", json_number((int64_t)(chain->repeat * chain->links.count)));
-    json_set(root, "replays_per_sample", json_number(result->batch));
-    json_set(root, "seconds", real_or_null(result->seconds));
-    json_set(root, "sweeps", json_number((int64_t)result->sweeps));
-    json_set(root, "configurations", json_number((int64_t)result->tried));
     json_set(root, "kinds", kinds_array(chain, result));
     json_set(root, "better", json_boolean(result->better));
     json_set(root, "last_comparison", finals_object(result));
@@ -134,9 +104,6 @@ void tune_write_json(const struct tune_chain *chain, const struct tune_result *r
     json_set(root, "ended_early", json_text(result->ended_early));
     json_set(root, "failed", json_text(result->failed));
     json_set(root, "curves", curves);
-    (void)json_dumpf(root, to, JSON_INDENT(1) | JSON_REAL_PRECISION(7) | JSON_ENSURE_ASCII);
-    (void)fputc('\n', to);
-    json_decref(root);
-    free(tool);
     free(excluded);
+    return json_print(root);
 }

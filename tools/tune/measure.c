@@ -14,7 +14,6 @@ struct bench_side {
     const struct tune_chain *chain;
     int batch;
     unsigned char *wanted; /* what `batch` replays come to without overlap */
-    unsigned char *once;   /* what one comes to */
     unsigned char *got;
 };
 
@@ -55,47 +54,26 @@ static void close_chain(void *self, void *opened)
 }
 
 /* Whether it computes the same without overlap: then it was the overlap. */
-static enum tune_state find_cause(const struct bench_side *side, const size_t *choices,
-                                  const char *race, char **why)
+static enum tune_state find_cause(const struct bench_side *side, const size_t *choices, char **why)
 {
-    pdl_chain *const built = tune_build(side->chain, choices, PDL_OVERLAP_NONE, TUNE_PLAIN, why);
+    pdl_chain *const built = tune_build(side->chain, choices, PDL_OVERLAP_NONE, why);
     if (built == NULL) {
         return TUNE_REFUSED;
     }
     (void)run(side->chain, built, side->batch, side->got);
     pdl_chain_destroy(built);
     const bool wrong = differs(side, side->wanted);
-    *why = copy_text(wrong ? "its result is wrong, also without overlap" : race);
+    *why = copy_text(wrong ? "its result is wrong, also without overlap"
+                           : "with overlap its result is wrong: a race");
     return wrong ? TUNE_WRONG : TUNE_RACE;
-}
-
-/* One replay with faults injected: kernels that keep the rules compute what they compute without. */
-static enum tune_state try_faults(const struct bench_side *side, const size_t *choices, char **why)
-{
-    if (side->chain->kinds[0].items[0].kernels[TUNE_FAULTY] == NULL) { /* no faulty code of any */
-        return TUNE_RIGHT;
-    }
-    pdl_chain *const built = tune_build(side->chain, choices, PDL_OVERLAP_AUTO, TUNE_FAULTY, why);
-    if (built == NULL) {
-        return TUNE_REFUSED;
-    }
-    (void)run(side->chain, built, 1, side->got);
-    pdl_chain_destroy(built);
-    return differs(side, side->once)
-               ? find_cause(side, choices, "with injected faults its result is wrong: a race", why)
-               : TUNE_RIGHT;
 }
 
 static void *open_chain(void *self, const size_t *choices, bool overlap, enum tune_state *state,
                         char **why)
 {
     const struct bench_side *const side = self;
-    *state = overlap ? try_faults(side, choices, why) : TUNE_RIGHT;
-    if (*state != TUNE_RIGHT) {
-        return NULL;
-    }
-    pdl_chain *const built = tune_build(
-        side->chain, choices, overlap ? PDL_OVERLAP_AUTO : PDL_OVERLAP_NONE, TUNE_PLAIN, why);
+    pdl_chain *const built =
+        tune_build(side->chain, choices, overlap ? PDL_OVERLAP_AUTO : PDL_OVERLAP_NONE, why);
     *state = built != NULL ? TUNE_RIGHT : TUNE_REFUSED;
     return built;
 }
@@ -105,10 +83,7 @@ static enum tune_state sample_chain(void *self, void *opened, const size_t *choi
 {
     const struct bench_side *const side = self;
     *us = run(side->chain, opened, side->batch, side->got);
-    if (!differs(side, side->wanted)) {
-        return TUNE_RIGHT;
-    }
-    return find_cause(side, choices, "with overlap its result is wrong: a race", why);
+    return differs(side, side->wanted) ? find_cause(side, choices, why) : TUNE_RIGHT;
 }
 
 static double seconds(void *self)
@@ -133,13 +108,13 @@ static bool find_wanted(struct bench_side *side, char **why)
     for (size_t i = 0; i < chain->kind_count; i++) {
         start[i] = chain->kinds[i].start;
     }
-    pdl_chain *const built = tune_build(chain, start, PDL_OVERLAP_NONE, TUNE_PLAIN, why);
+    pdl_chain *const built = tune_build(chain, start, PDL_OVERLAP_NONE, why);
     free(start);
     if (built == NULL) {
         return false;
     }
-    (void)run(chain, built, 1, side->once); /* loads the kernels */
-    const double fit = ceil(MICROSECONDS / run(chain, built, 1, side->once));
+    (void)run(chain, built, 1, side->got); /* loads the kernels */
+    const double fit = ceil(MICROSECONDS / run(chain, built, 1, side->got));
     side->batch = fit < 1 ? 1 : fit > MOST_REPLAYS ? MOST_REPLAYS : (int)fit;
     (void)run(chain, built, side->batch, side->wanted);
     (void)run(chain, built, side->batch, side->got);
@@ -158,7 +133,6 @@ void tune_measure(const struct tune_chain *chain, const struct tune_options *opt
 {
     struct bench_side side = {.chain = chain,
                               .wanted = allocate(chain->result_bytes, 1),
-                              .once = allocate(chain->result_bytes, 1),
                               .got = allocate(chain->result_bytes, 1)};
     const struct tune_backend backend = {
         .self = &side,
@@ -179,6 +153,5 @@ void tune_measure(const struct tune_chain *chain, const struct tune_options *opt
         }
     }
     free(side.wanted);
-    free(side.once);
     free(side.got);
 }

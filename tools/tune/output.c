@@ -28,7 +28,7 @@ static char *ratio_text(const struct tune_point *point)
 
 void tune_print_head(const struct tune_chain *chain, FILE *to)
 {
-    char *links = format_count(chain->repeat * chain->links.count, "link", "links");
+    char *links = format_count(chain->links.count, "link", "links");
     char *kinds = format_count(chain->kind_count, "kind", "kinds");
     char *results = format_count(chain->result_bytes, "byte", "bytes");
     print_line(to, "%s on %s: a chain of %s of %s, %s of results compared after each sample",
@@ -186,18 +186,6 @@ char *tune_excluded(const struct tune_chain *chain, const struct tune_result *re
     return names;
 }
 
-/* How many of all curves' points are in that state. */
-static size_t count_state(const struct tune_result *result, enum tune_state state)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        for (size_t j = 0; j < result->items[i].count; j++) {
-            count += result->items[i].items[j].state == state;
-        }
-    }
-    return count;
-}
-
 /* What the first line says of the choices. */
 static const char *verdict(const struct tune_result *result)
 {
@@ -212,7 +200,6 @@ static const char *verdict(const struct tune_result *result)
 
 void tune_print_result(const struct tune_chain *chain, const struct tune_result *result, FILE *to)
 {
-    static const char *const said[] = {"", "could not be built", "wrong result", "raced"};
     if (result->chosen != NULL) {
         char *tried = format_count(result->tried, "configuration", "configurations");
         char *replays = format_count((unsigned long long)result->batch, "replay", "replays");
@@ -227,14 +214,6 @@ void tune_print_result(const struct tune_chain *chain, const struct tune_result 
         }
         free(tried);
         free(replays);
-    }
-    for (int state = TUNE_REFUSED; state <= TUNE_RACE; state++) {
-        const size_t count = count_state(result, (enum tune_state)state);
-        if (count > 0) {
-            char *points = format_count(count, "configuration", "configurations");
-            (void)fprintf(to, "%s discarded: %s\n", points, said[state]);
-            free(points);
-        }
     }
     if (result->failed != NULL) {
         print_line(to, "the chain as given does not work: %s", result->failed);

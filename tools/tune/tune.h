@@ -14,19 +14,16 @@
 
 /* ---- a chain that a file describes ---------------------------------------------------------------- */
 
-/* The code of a kernel: plain, and with faults injected (PDL_FAULT_INJECT), so that a race that would show once in
- * thousands of replays shows in each. */
-enum { TUNE_PLAIN, TUNE_FAULTY, TUNE_CODES };
-
 /* One way to run all links of a kind. */
 struct tune_choice {
-    int trigger;                     /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
-    bool serial;                     /* without overlap, where it is tried with and without */
-    pdl_kernel *kernels[TUNE_CODES]; /* the chain's; the faulty one may be NULL */
+    int trigger;        /* PDL_TRIGGER_SELECT: the place of the trigger; -1: none */
+    bool serial;        /* without overlap, where it is tried with and without */
+    pdl_kernel *kernel; /* the chain's */
 };
 
 /* Links that have the same kernel and the same launch. */
 struct tune_kind {
+    unsigned line; /* of the file */
     char *name;
     char *kernel; /* its name in the code */
     pdl_launch_desc desc;
@@ -46,6 +43,7 @@ struct tune_buffer {
 
 struct tune_link {
     size_t kind;
+    unsigned line; /* of the file */
     void **args;
     size_t *sizes;
     size_t count;
@@ -61,21 +59,20 @@ struct tune_link {
 struct tune_chain {
     char *name;
     struct tune_kind *kinds;
-    size_t kind_count;
+    size_t kind_count, kind_capacity;
     TUNE_LIST(struct tune_buffer) buffers;
     TUNE_LIST(struct tune_link) links;
     TUNE_LIST(pdl_kernel *) kernels; /* of all choices */
-    size_t repeat;                   /* of the links */
     size_t result_bytes;
 };
 
 /* Reads a chain's file. False with lines on standard error; tune_chain_free() must follow in any case. file.c. */
-TOOL_OPTIONAL bool tune_read(struct tune_chain *chain, const char *path);
+bool tune_read(struct tune_chain *chain, const char *path);
 void tune_chain_free(struct tune_chain *chain);
 
 /* The chain with one choice a kind, built. NULL with the reason, which the caller frees. */
 pdl_chain *tune_build(const struct tune_chain *chain, const size_t *choices, pdl_overlap overlap,
-                      int code, char **why);
+                      char **why);
 /* Makes all that a replay writes what it is before the first replay. */
 void tune_reset(const struct tune_chain *chain);
 /* Copies all that replays have written: result_bytes. Waits for the device. */
@@ -172,7 +169,7 @@ void tune_print_result(const struct tune_chain *chain, const struct tune_result 
  * with and without. The caller frees it; NULL: there is none. */
 char *tune_excluded(const struct tune_chain *chain, const struct tune_result *result);
 /* With jansson: json.c. */
-TOOL_OPTIONAL void tune_write_json(const struct tune_chain *chain, const struct tune_result *result,
-                                   FILE *to);
+TOOL_OPTIONAL bool tune_print_json(const struct tune_chain *chain,
+                                   const struct tune_result *result);
 
 #endif /* PDL_TOOLS_TUNE_H */

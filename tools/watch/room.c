@@ -75,7 +75,7 @@ char *room_missing(const struct watch *watch, const struct watch_run *first,
                    const struct watch_run *second)
 {
     static const char *const names[PDL_RESOURCE_COUNT] = {"threads", "registers", "shared memory",
-                                                          "places for blocks", "barriers"};
+                                                          "places for blocks"};
     struct pdl_block ahead;
     struct pdl_block behind;
     if (second->device == WATCH_NONE || first->kernel == WATCH_NONE ||

@@ -5,8 +5,10 @@ at each point, and lets pdltool tune choose. Exit status: 0; 1 if the chosen cha
 result differs; 77 if there is no device."""
 
 import argparse
+import array
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -55,19 +57,25 @@ SIZE = 2048
 
 def chain(points):
     """Products and norms, 32 of each, with the images of all triggers."""
-    triggers = list(range(-1, points))
-    vector = {"bytes": 4 * SIZE, "uniform": {"type": "f32", "low": -1, "high": 1}}
-    weights = {f"w{i}": {"bytes": 4 * SIZE * SIZE, "constant": True,
-                         "uniform": {"type": "f32", "low": -1, "high": 1, "seed": i}} for i in range(8)}
-    links = []
+    links = [f"launch norm x y i32:{SIZE}\nlaunch product w{i} y x i32:{SIZE}" for i in range(8)]
+    return "\n".join([
+        *[f"image {n} {n}.ptx" for n in range(-1, points)],
+        *[f"buffer w{i} bytes={4 * SIZE * SIZE} constant file=w{i}" for i in range(8)],
+        f"buffer x bytes={4 * SIZE} file=x", f"buffer y bytes={4 * SIZE}",
+        "kernel norm code=rms_norm grid=1 block=256 trigger=-1",
+        f"kernel product code=gemv grid={SIZE // 8} block=32x8 trigger=-1",
+        "repeat 4", *links, "end", ""])  # fmt: skip
+
+
+def write_data(path):
+    """Weights and a vector; a row of random numbers is enough, at another place in each file."""
+    some = random.Random(1)
+    values = array.array("f", (some.uniform(-1, 1) for _ in range(SIZE + 8))).tobytes()
     for i in range(8):
-        links += [{"kind": "norm", "args": [{"buffer": "x"}, {"buffer": "y"}, {"i32": SIZE}]},
-                  {"kind": "product", "args": [{"buffer": f"w{i}"}, {"buffer": "y"}, {"buffer": "x"}, {"i32": SIZE}]}]
-    return {"images": {str(n): f"{n}.ptx" for n in triggers}, "triggers": triggers,
-            "buffers": {**weights, "x": vector, "y": {"bytes": 4 * SIZE}},
-            "kinds": {"norm": {"kernel": "rms_norm", "grid": 1, "block": 256, "trigger": -1},
-                      "product": {"kernel": "gemv", "grid": SIZE // 8, "block": [32, 8], "trigger": -1}},
-            "links": links, "repeat": 4}
+        with open(path(f"w{i}"), "wb") as file:
+            file.write(values[4 * i : 4 * (i + SIZE)] * SIZE)
+    with open(path("x"), "wb") as file:
+        file.write(values[: 4 * SIZE])
 
 
 def main():
@@ -94,16 +102,15 @@ def main():
         points = instrument(0)
         for point in range(1, points):
             instrument(point)
-        with open(path("chain.json"), "w", encoding="utf-8") as file:
-            json.dump(chain(points), file)
-        done = subprocess.run([options.pdltool, "tune", path("chain.json"), "--budget", options.budget, "--rounds", "9",
-                               "--json", path("tuned.json")], check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        print(done.stdout)
+        write_data(path)
+        with open(path("it.pdltune"), "w", encoding="utf-8") as file:
+            file.write(chain(points))
+        done = subprocess.run([options.pdltool, "tune", path("it.pdltune"), "--budget", options.budget, "--rounds", "9", "--json"],
+                              check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        print(done.stderr)
         if done.returncode != 0:
-            return 77 if "no cuda d" in done.stdout.lower() else 1
-        with open(path("tuned.json"), encoding="utf-8") as file:
-            tuned = json.load(file)
+            return 77 if "no cuda d" in done.stderr.lower() else 1
+        tuned = json.loads(done.stdout)
     if options.output:
         with open(options.output, "w", encoding="utf-8") as file:
             json.dump(tuned, file, indent=1)

@@ -47,7 +47,7 @@ static unsigned for_blocks(const struct pdl_sm *sm,
             for (size_t s = 0; s < COUNT_OF(shared); s++) {
                 for (size_t c = 0; c < COUNT_OF(carveouts); c++) {
                     const struct pdl_block block = {threads[t], registers[r], shared[s],
-                                                    carveouts[c], 0};
+                                                    carveouts[c]};
                     check(sm, &block);
                     count++;
                 }
@@ -252,18 +252,8 @@ static void places_left_are_counted(void **state)
 static void of_equals_the_first_is_named(void **state)
 {
     (void)state;
-    const uint32_t each[PDL_RESOURCE_COUNT] = {5, 2, 2, 3, 2};
+    const uint32_t each[PDL_RESOURCE_COUNT] = {5, 2, 2, 3};
     assert_int_equal(pdl_occupancy_limiter(each), PDL_RESOURCE_REGISTERS);
-}
-
-static void barriers_left_are_counted(void **state)
-{
-    (void)state;
-    const struct pdl_block all = {.threads = 32, .registers = 16, .barriers = 16};
-    assert_int_equal(beside(all, 3, all, true).all_sure, 1);
-    const struct pdl_room room = beside(all, 4, all, true);
-    assert_int_equal(room.all_sure, 0);
-    assert_int_equal(pdl_occupancy_limiter(room.sure), PDL_RESOURCE_BARRIERS);
 }
 
 static void what_can_never_run_is_counted_as_none(void **state)
@@ -307,7 +297,6 @@ int main(void)
         cmocka_unit_test(shared_memory_left_is_counted_with_what_is_reserved),
         cmocka_unit_test(places_left_are_counted),
         cmocka_unit_test(of_equals_the_first_is_named),
-        cmocka_unit_test(barriers_left_are_counted),
         cmocka_unit_test(what_can_never_run_is_counted_as_none),
         cmocka_unit_test(sizes_of_shared_memory_are_those_of_the_compute_capability),
     };
