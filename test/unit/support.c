@@ -42,6 +42,123 @@ pdl_launch_desc plain_desc(void)
     return desc;
 }
 
+pdl_launch_desc overlap_desc(pdl_overlap overlap)
+{
+    pdl_launch_desc desc = plain_desc();
+    desc.overlap = (uint32_t)overlap;
+    return desc;
+}
+
+static void destroy_kernel(void *kernel)
+{
+    pdl_kernel_destroy(kernel);
+}
+
+pdl_kernel *test_kernel(enum kernel_source source, unsigned kernel)
+{
+    pdl_kernel *made = make_kernel(source, kernel);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+pdl_kernel *test_unknown_kernel(enum kernel_source source, unsigned kernel)
+{
+    pdl_kernel *made = make_unknown_kernel(source, kernel);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+pdl_kernel *test_image_kernel(const void *image, size_t size, const char *name)
+{
+    pdl_kernel *made = NULL;
+    assert_ok(pdl_kernel_from_image(image, size, name, &made));
+    assert_non_null(made);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+void drop_kernel(pdl_kernel *kernel)
+{
+    drop(kernel);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Tests, and what is destroyed after each
+ * ---------------------------------------------------------------------------------------------- */
+
+struct test {
+    void (*run)(const void *row);
+    const void *row;
+};
+
+enum { MOST_TESTS = 1024, MOST_OBJECTS = 16384 };
+static struct test bodies[MOST_TESTS];
+static struct CMUnitTest tests[MOST_TESTS];
+static size_t test_count;
+
+static struct {
+    void *object;
+    void (*destroy)(void *object);
+} objects[MOST_OBJECTS];
+static size_t object_count;
+
+static void run_one(void **state)
+{
+    const struct test *const test = *state;
+    test->run(test->row);
+}
+
+void add_test(const char *name, void (*run)(const void *row), const void *row,
+              fixture_function *setup, fixture_function *teardown)
+{
+    if (test_count == MOST_TESTS) {
+        abort();
+    }
+    bodies[test_count] = (struct test){run, row};
+    tests[test_count] = (struct CMUnitTest){name, run_one, setup, teardown, &bodies[test_count]};
+    test_count++;
+}
+
+int run_all_tests(fixture_function *setup, fixture_function *teardown)
+{
+    return _cmocka_run_group_tests("tests", tests, test_count, setup, teardown);
+}
+
+void destroy_after(void *object, void (*destroy)(void *object))
+{
+    assert_true(object_count < MOST_OBJECTS);
+    objects[object_count].object = object;
+    objects[object_count].destroy = destroy;
+    object_count++;
+}
+
+void drop(void *object)
+{
+    size_t i = object_count;
+    while (i > 0 && objects[i - 1].object != object) {
+        i--;
+    }
+    assert_true(i > 0);
+    objects[i - 1].destroy(object);
+    object_count--;
+    memmove(&objects[i - 1], &objects[i], (object_count - (i - 1)) * sizeof(objects[0]));
+}
+
+void drop_all(void)
+{
+    while (object_count > 0) {
+        object_count--;
+        objects[object_count].destroy(objects[object_count].object);
+    }
+}
+
+int drop_after(void **state)
+{
+    (void)state;
+    drop_all();
+    return 0;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Assertions
  * ---------------------------------------------------------------------------------------------- */
@@ -74,6 +191,34 @@ void assert_ok_(pdl_status status, const char *call, const char *file, int line)
         print_error("%s: succeeded, and changed the last error: %s\n", call, message);
         _fail(file, line);
     }
+}
+
+pdl_launch_report explained(pdl_kernel *kernel, const pdl_launch_desc *desc)
+{
+    pdl_launch_report filled = {.size = sizeof(filled)};
+    assert_ok(pdl_launch_explain(kernel, desc, &filled));
+    return filled;
+}
+
+pdl_occupancy occupancy_of(pdl_kernel *kernel, const pdl_launch_desc *desc)
+{
+    pdl_occupancy filled = {.size = sizeof(filled)};
+    assert_ok(pdl_launch_occupancy(kernel, desc, &filled));
+    return filled;
+}
+
+pdl_kernel_info kernel_info(pdl_kernel *kernel, int device)
+{
+    pdl_kernel_info filled = {.size = sizeof(filled)};
+    assert_ok(pdl_kernel_get(kernel, device, &filled));
+    return filled;
+}
+
+pdl_device_info device_info(int device)
+{
+    pdl_device_info filled = {.size = sizeof(filled)};
+    assert_ok(pdl_device_get(device, &filled));
+    return filled;
 }
 
 static bool holds_word(const char *sentence, const char *word)

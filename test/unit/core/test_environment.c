@@ -143,9 +143,8 @@ static int check_spellings(const struct pdl_variable *row, const char *word)
     return count;
 }
 
-static void words_are_read_in_any_case_and_between_blanks_and_nothing_else_is(void **state)
+PLAIN_TEST(words_are_read_in_any_case_and_between_blanks_and_nothing_else_is)
 {
-    (void)state;
     static const char *const general[] = {"0",  "1",   "off",  "on", "false",  "true",
                                           "no", "yes", "none", "2",  "enable", "maybe"};
     static const char letters[] = "oOfFnN01 yesYEStruealno\tcp-_";
@@ -180,9 +179,8 @@ static void words_are_read_in_any_case_and_between_blanks_and_nothing_else_is(vo
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-static void numbers_are_digits_with_a_unit_and_nothing_else(void **state)
+PLAIN_TEST(numbers_are_digits_with_a_unit_and_nothing_else)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -245,9 +243,8 @@ static void numbers_are_digits_with_a_unit_and_nothing_else(void **state)
     }
 }
 
-static void seconds_are_digits_with_a_point_or_without(void **state)
+PLAIN_TEST(seconds_are_digits_with_a_point_or_without)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ns;
@@ -271,9 +268,8 @@ static void seconds_are_digits_with_a_point_or_without(void **state)
     }
 }
 
-static void of_two_times_the_second_may_be_left_out(void **state)
+PLAIN_TEST(of_two_times_the_second_may_be_left_out)
 {
-    (void)state;
     static const char *const bad[] = {
         "20,x", "20 ", "20,10,5", "100001", "20,100001", ",",
         "20,",  ",20", "-1",      "20 ,10", "20, 10",    "00000000000000000000000000000000020,10"};
@@ -293,9 +289,8 @@ static void of_two_times_the_second_may_be_left_out(void **state)
 
 /* ---- the environment ------------------------------------------------------------------------------- */
 
-static void texts_are_as_they_are_and_empty_ones_are_not_set(void **state)
+PLAIN_TEST(texts_are_as_they_are_and_empty_ones_are_not_set)
 {
-    (void)state;
     static const char *const texts[] = {" a b ", "off", "0", "/a:/b", "STDERR ", "a\x1b"};
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         const struct pdl_variable *const row = &pdl_variables[i];
@@ -316,9 +311,8 @@ static void texts_are_as_they_are_and_empty_ones_are_not_set(void **state)
     }
 }
 
-static void an_unset_and_an_empty_variable_have_the_same_value(void **state)
+PLAIN_TEST(an_unset_and_an_empty_variable_have_the_same_value)
 {
-    (void)state;
     static const char *const empty[] = {NULL, "", " ", "\t \r\n"};
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         for (size_t j = 0; j < COUNT_OF(empty); j++) {
@@ -328,9 +322,8 @@ static void an_unset_and_an_empty_variable_have_the_same_value(void **state)
 }
 
 /* What is given up where nobody knows what was meant: speed, and not a guarantee or what was to be seen. */
-static void an_unknown_value_takes_the_safe_side(void **state)
+PLAIN_TEST(an_unknown_value_takes_the_safe_side)
 {
-    (void)state;
     static const struct {
         const char *name, *safe;
     } sides[] = {{"PDL_OVERLAP", "off"},
@@ -377,9 +370,8 @@ static void *read_all(void *nothing)
     return NULL;
 }
 
-static void an_unknown_value_is_said_once_by_all_threads_together(void **state)
+PLAIN_TEST(an_unknown_value_is_said_once_by_all_threads_together)
 {
-    (void)state;
     pthread_t threads[4];
     char said[65536] = "";
     FILE *const file = tmpfile();
@@ -450,9 +442,8 @@ static const char *roff(const char *text, char made[256])
     return made;
 }
 
-static void the_documents_have_every_row_in_order_and_no_other(void **state)
+PLAIN_TEST(the_documents_have_every_row_in_order_and_no_other)
 {
-    (void)state;
     char *const pages[] = {read_page(PDL_TEST_ENVIRONMENT_PAGE),
                            read_page(PDL_TEST_ENVIRONMENT_MAN)};
     const char *const starts[] = {"\n| `PDL_", "\n.TP\n\\fBPDL_"};
@@ -482,20 +473,4 @@ static void the_documents_have_every_row_in_order_and_no_other(void **state)
         assert_null(strstr(at, starts[page]));
         free(pages[page]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_read_in_any_case_and_between_blanks_and_nothing_else_is),
-        cmocka_unit_test(numbers_are_digits_with_a_unit_and_nothing_else),
-        cmocka_unit_test(seconds_are_digits_with_a_point_or_without),
-        cmocka_unit_test(of_two_times_the_second_may_be_left_out),
-        cmocka_unit_test(texts_are_as_they_are_and_empty_ones_are_not_set),
-        cmocka_unit_test(an_unset_and_an_empty_variable_have_the_same_value),
-        cmocka_unit_test(an_unknown_value_takes_the_safe_side),
-        cmocka_unit_test(an_unknown_value_is_said_once_by_all_threads_together),
-        cmocka_unit_test(the_documents_have_every_row_in_order_and_no_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
