@@ -143,8 +143,8 @@ struct field_case {
     CUlaunchAttributeID id; /* cases are in the order of these */
     int since;              /* the oldest driver, as cuDriverGetVersion counts */
     size_t end;             /* of the field in the descriptor */
-    void (*set)(pdl_launch_desc *desc);
-    void (*value)(CUlaunchAttributeValue *value);
+    pdl_launch_desc desc;   /* the field, and nothing else */
+    CUlaunchAttributeValue value;
 };
 
 extern const struct field_case field_cases[];
@@ -152,6 +152,10 @@ extern const size_t field_case_count;
 
 /* The case of an attribute. */
 const struct field_case *field_case_of(CUlaunchAttributeID id);
+
+/* Sets the field, and appends its attribute. */
+void set_field(const struct field_case *field, pdl_launch_desc *desc);
+void expect_field(struct expected *expected, const struct field_case *field);
 
 /* What the device-updatable node of a launch is written to. */
 extern struct CUgraphDeviceUpdatableNode_st *field_device_node;

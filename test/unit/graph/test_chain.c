@@ -161,7 +161,7 @@ GRAPH_TEST(a_link_has_neither_events_nor_a_device_node)
         uint32_t link = 77;
         pdl_launch_desc desc = plain_desc();
         const struct field_case *const field = field_case_of(of_launches[i]);
-        field->set(&desc);
+        set_field(field, &desc);
         assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, &link),
                        PDL_ERROR_NOT_SUPPORTED, field->name, field->name);
         assert_int_equal(link, 77);

@@ -296,45 +296,6 @@ NODE_TEST(the_attributes_of_a_graphs_kernels_are_kept)
     assert_int_equal(copy->params.attributes[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 }
 
-/* A kernel that overlaps what is before it, and of which nobody knows whether it waits. */
-NODE_TEST(a_link_does_not_overlap_a_graphs_kernel_that_may_not_wait)
-{
-    pdl_kernel *unknown = test_unknown_kernel(FROM_CU_KERNEL, 1);
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    CUgraphNode first = add_kernel_node(node.graph, kernel, NULL, 0);
-    CUgraphNode second = add_kernel_node(node.graph, unknown, NULL, 0);
-    mock_add_edge(first, second, 1, 1);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(1), node_of(chain, 8), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 1, pdl_reason_string(PDL_REASON_PREDECESSOR));
-}
-
-NODE_TEST(a_graph_that_cannot_be_copied_stays_a_child)
-{
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    CUgraphNode first = add_kernel_node(node.graph, kernel, NULL, 0);
-    CUgraphNode second = mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-    mock_add_edge(first, second, 0, 0);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 7);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(nth(1)->type, CU_GRAPH_NODE_TYPE_GRAPH);
-    assert_edge(node_of(chain, 7), nth(1), PDL_EDGE_FULL);
-    assert_edge(nth(1), node_of(chain, 8), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 2, pdl_reason_string(PDL_REASON_NODE));
-    assert_int_equal(chain_census(chain).nodes, 5); /* with what is in it */
-    assert_int_equal(chain_census(chain).kernels, 3);
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran_count(5);
-}
-
 NODE_TEST(a_graph_that_cannot_be_part_of_a_chain_is_refused)
 {
     static const CUgraphNodeType types[] = {

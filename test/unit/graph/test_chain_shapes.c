@@ -5,8 +5,8 @@
 /* Links: a, n and r are kernels that wait, with AUTO, NONE and REQUIRE; b is another kernel that waits, u one that does
  * not, v one of which nobody knows; s is a memset, e an event record, x an empty node. [ ] is a capture: of k, a kernel
  * that overlaps, n, one that does not, and w, one that overlaps, waits for an event and is followed by the record of
- * another, as NCCL does. { } is a graph of kernels k and empty nodes x, where > is a programmatic edge from the node
- * before. A dependency is the link, > and what it depends on, - for the start. */
+ * another, as NCCL does. { } is a graph of kernels k and v, empty nodes x and batches of memory operations m, where > is
+ * a programmatic edge from the node before. A dependency is the link, > and what it depends on, - for the start. */
 struct row {
     const char *name;
     const char *links;
@@ -71,6 +71,14 @@ static const struct row rows[] = {
     {.name = "a capture of nothing is an empty node", .links = "a[]a", .graph = "k x0f k1f"},
     {.name = "a graph becomes nodes of the chain", .links = "a{k>k}a", .graph = "k k0f k1p k2p"},
     {.name = "every end of a graph is waited for", .links = "{kkx}a", .graph = "k k x k0p1p2f"},
+    {.name = "a link does not overlap a graph's kernel that may not wait",
+     .links = "{k>v}a",
+     .graph = "k k0p k1f",
+     .reasons = {[1] = PDL_REASON_PREDECESSOR}},
+    {.name = "a graph that cannot be copied stays a child",
+     .links = "a{km}a",
+     .graph = "k g0f k1f",
+     .reasons = {[2] = PDL_REASON_NODE}},
     {.name = "a graph of nothing keeps the order", .links = "a{}a", .graph = "k x0f k1f"},
     {.name = "the first dependency takes the place of the link before",
      .links = "aaaa",
@@ -145,19 +153,25 @@ static uint32_t add_graph(pdl_chain *chain, const char *kinds)
 {
     pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
     CUgraphNode last = NULL;
+    bool is_child = false;
     uint32_t nodes = 0;
     node.graph = make_graph();
     for (; *kinds != '}'; kinds++) {
-        const pdl_edge edge = {.node = last, .kind = PDL_EDGE_PROGRAMMATIC};
-        const bool overlaps = *kinds == '>';
-        kinds += overlaps;
+        const CUgraphNode before = *kinds == '>' ? last : NULL;
+        kinds += *kinds == '>';
         last = *kinds == 'x' ? mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_EMPTY)
-                             : add_kernel_node(node.graph, kernels[0], &edge, overlaps);
+               : *kinds == 'm'
+                   ? mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+                   : add_kernel_node(node.graph, kernels[*kinds == 'v' ? 3 : 0], NULL, 0);
+        if (before != NULL) {
+            mock_add_edge(before, last, 1, 1);
+        }
+        is_child = is_child || *kinds == 'm';
         nodes++;
     }
     (void)add_chain_node(chain, &node);
     destroy_graph(node.graph);
-    return nodes;
+    return is_child ? 1 : nodes;
 }
 
 TEST_ROWS(links_become_a_graph, rows, setup, teardown)

@@ -116,7 +116,7 @@ UPDATE_TEST(a_descriptor_that_a_launch_would_be_refused_for_changes_nothing)
         assert_ok(pdl_chain_reset(chain));
     }
     desc = overlap_desc(PDL_OVERLAP_AUTO);
-    field_case_of(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)->set(&desc);
+    set_field(field_case_of(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT), &desc);
     assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_NOT_SUPPORTED, "trigger_event",
                    "trigger_event");
     assert_ok(pdl_chain_build(chain));
@@ -163,7 +163,7 @@ UPDATE_TEST(attributes_and_overlap_need_a_rebuild)
         case 13: /* has no place in a chain */
             continue;
         default:
-            field_cases[i].set(&desc);
+            set_field(&field_cases[i], &desc);
             break;
         }
         start_with(&plain);

@@ -17,7 +17,7 @@ static pdl_launch_desc full_desc(void)
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
         if (!is_of_launches_only(field_cases[i].id)) {
-            field_cases[i].set(&desc);
+            set_field(&field_cases[i], &desc);
         }
     }
     return desc;
@@ -38,11 +38,10 @@ GRAPH_TEST(attributes_are_set_in_order_and_the_device_updatable_one_last)
     for (size_t i = 0; i < field_case_count; i++) {
         const CUlaunchAttributeID id = field_cases[i].id;
         if (!is_of_launches_only(id) && id != ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
-            field_cases[i].value(expect_attribute(&expected, id));
+            expect_field(&expected, &field_cases[i]);
         }
     }
-    field_case_of(ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-        ->value(expect_attribute(&expected, ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE));
+    expect_field(&expected, field_case_of(ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE));
     assert_ok(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node));
     assert_int_equal(node->params.attribute_count, expected.count);
     assert_int_equal(node->sets, expected.count);
@@ -64,7 +63,7 @@ GRAPH_TEST(a_node_records_no_events)
         CUgraphNode node = NOT_WRITTEN;
         struct values values = values_of(0);
         pdl_launch_desc desc = plain_desc();
-        field_case_of(events[i])->set(&desc);
+        set_field(field_case_of(events[i]), &desc);
         assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
                        PDL_ERROR_NOT_SUPPORTED, field_case_of(events[i])->name,
                        field_case_of(events[i])->name);

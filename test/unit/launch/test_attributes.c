@@ -72,7 +72,7 @@ TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others)
         extra[i] = attribute_of(100 + (int)i, i);
     }
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     desc.cooperative = 0;
     desc.extra_attributes = extra;

@@ -30,7 +30,7 @@ static pdl_launch_desc full_desc(void)
 {
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     desc.cooperative = 0; /* so that the overlap is there too */
     desc.dynamic_shared_memory = 1024;

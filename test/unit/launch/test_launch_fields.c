@@ -52,7 +52,7 @@ FIELD_TEST(every_combination_of_fields_becomes_their_attributes_in_order)
                 continue;
             }
             const struct field_case *field = &field_cases[i];
-            field->set(&desc);
+            set_field(field, &desc);
             cooperative = cooperative || field->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
             cluster = cluster || field->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
             if (field->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION && cooperative) {
@@ -61,7 +61,7 @@ FIELD_TEST(every_combination_of_fields_becomes_their_attributes_in_order)
             if (field->id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION && !cluster) {
                 launchable = false;
             }
-            field->value(expect_attribute(&expected, field->id));
+            expect_field(&expected, field);
         }
         if (launchable) {
             check((enum kernel_source)((mask ^ mask >> 4) % KERNEL_SOURCES), &desc, &expected);
@@ -239,8 +239,8 @@ FIELD_TEST(a_flag_beside_a_value_passes_the_value_once)
         struct expected expected = {0};
         pdl_launch_desc desc = DESC(.flags = zero_values[i].flag);
         const struct field_case *field = field_case_of(zero_values[i].id);
-        field->set(&desc);
-        field->value(expect_attribute(&expected, field->id));
+        set_field(field, &desc);
+        expect_field(&expected, field);
         check(FROM_FUNCTION, &desc, &expected);
     }
 }
@@ -363,7 +363,7 @@ FIELD_TEST(the_callers_descriptor_is_not_changed)
 {
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     const pdl_launch_desc before = desc;
     assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));

@@ -15,7 +15,7 @@ static pdl_launch_desc desc_with(const struct field_case *field)
     if (field->id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
         desc.cluster[0] = 2;
     }
-    field->set(&desc);
+    set_field(field, &desc);
     return desc;
 }
 
