@@ -45,17 +45,6 @@ GRAPH_TEST(a_null_stream_is_the_one_that_the_options_name)
     }
 }
 
-GRAPH_TEST(a_launch_evaluates_its_stream_once)
-{
-    const CUstream streams[] = {mock_stream(1, 0), mock_stream(2, 0)};
-    const CUstream *next = streams;
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_chain *chain = make_line(kernel, 1);
-    assert_ok(pdl_chain_launch(chain, *next++));
-    assert_ptr_equal(mock_ran(0)->stream, streams[0]);
-    assert_ptr_equal(next, &streams[1]);
-}
-
 GRAPH_TEST(options_that_are_not_known_are_refused)
 {
     pdl_chain *chain = NULL;

@@ -113,31 +113,6 @@ GRAPH_TEST(while_one_thread_uses_a_chain_another_one_is_told)
     }
 }
 
-/* Every way out of a call lets go of the chain. */
-GRAPH_TEST(a_failing_call_does_not_keep_the_chain)
-{
-    struct values values = values_of(0);
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_chain *chain = make_line(kernel, 2);
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    desc.grid[0] = 0;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL),
-                         PDL_ERROR_INVALID_GRID);
-        assert_int_equal(pdl_chain_add_dependency(chain, 0, 1), PDL_ERROR_CYCLE);
-        assert_int_equal(pdl_chain_set_args(chain, 0, NULL), PDL_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(pdl_chain_set_desc(chain, 0, &desc), PDL_ERROR_INVALID_GRID);
-        assert_int_equal(pdl_chain_explain(chain, 9, &report), PDL_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(pdl_chain_graph(chain, NULL), PDL_ERROR_INVALID_ARGUMENT);
-        mock_fail(MOCK_cuGraphLaunch, 1, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(pdl_chain_launch(chain, NULL), PDL_ERROR_DRIVER);
-        mock_fail(MOCK_cuGraphCreate, 1, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(pdl_chain_build(chain), PDL_ERROR_DRIVER);
-    }
-    assert_ok(pdl_chain_launch(chain, NULL));
-}
-
 #define THREADS 16
 #define ROUNDS  20
 

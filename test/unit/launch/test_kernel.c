@@ -80,19 +80,6 @@ TEST(every_fact_is_the_drivers)
     }
 }
 
-TEST(a_kernel_is_asked_about_once)
-{
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
-        pdl_kernel_info info = kernel_info(kernel, 0);
-        const unsigned calls = mock_total_calls() + mock_runtime_function_calls;
-        for (int i = 0; i < 5; i++) {
-            assert_ok(pdl_kernel_get(kernel, 0, &info));
-        }
-        assert_int_equal(mock_total_calls() + mock_runtime_function_calls, calls);
-    }
-}
-
 TEST(what_is_known_of_one_kernel_is_not_told_of_another)
 {
     pdl_kernel *first = test_kernel(FROM_FUNCTION, 0);

@@ -157,36 +157,6 @@ POLICY_TEST(default_streams_and_failures_of_the_driver)
     mock_fail_none();
 }
 
-/* Edges and links that may overlap under `mode`: programmatic ones. */
-static void assert_graphs(pdl_kernel *kernel, pdl_overlap mode, pdl_edge_kind kind)
-{
-    struct values values = values_of(1);
-    const pdl_launch_desc desc = overlap_desc(mode);
-    CUgraph graph = make_graph();
-    const pdl_edge edge = {.node = add_kernel_node(graph, kernel, NULL, 0),
-                           .kind = PDL_EDGE_PROGRAMMATIC};
-    CUgraphNode node = NULL;
-    assert_ok(pdl_graph_add_launch(graph, &edge, 1, kernel, &desc, VALUES(values), &node));
-    assert_edge(edge.node, node, kind);
-    pdl_chain *chain = make_chain();
-    (void)add_link(chain, kernel, mode, 0);
-    (void)add_link(chain, kernel, mode, 1);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(node_of(chain, 0), node_of(chain, 1), kind);
-}
-
-POLICY_TEST(graphs_and_chains_are_captured_and_follow_the_rest)
-{
-    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
-    assert_graphs(kernel, PDL_OVERLAP_CAPTURE, PDL_EDGE_PROGRAMMATIC);
-    assert_ok(pdl_policy_set(&captured));
-    assert_graphs(kernel, PDL_OVERLAP_AUTO, PDL_EDGE_PROGRAMMATIC);
-    assert_graphs(kernel, PDL_OVERLAP_REQUIRE, PDL_EDGE_PROGRAMMATIC);
-    assert_int_equal(mock.calls[MOCK_cuStreamIsCapturing], 0);
-    assert_ok(pdl_policy_set(&excluded));
-    assert_graphs(kernel, PDL_OVERLAP_AUTO, PDL_EDGE_FULL);
-}
-
 /* ---- values and names ----------------------------------------------------------------------- */
 
 POLICY_TEST(values_of_the_policy_are_checked)

@@ -6,16 +6,6 @@
 
 #include "support.h"
 
-TEST(the_symbols_function_is_looked_up_for_the_facts_and_for_launches)
-{
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
-    for (int i = 0; i < 3; i++) {
-        assert_ok(pdl_launch(kernel, &desc, NULL));
-    }
-    assert_int_equal(mock_runtime_function_calls, 2);
-}
-
 TEST(operations_of_another_size_are_refused_or_accepted_by_the_rule_of_sizes)
 {
     pdl_kernel *kernel = NULL;
@@ -73,20 +63,6 @@ TEST(a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again)
     assert_int_equal(mock.launch_count, 0);
     mock_runtime_function_result = 0;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-}
-
-TEST(the_cooperative_limit_is_asked_of_the_symbols_function)
-{
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 2);
-    mock.kernels[2].occupancy = 1;
-    desc.cooperative = 1;
-    desc.grid[0] = 133;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
-                   "133", "132", "fc3");
-    desc.grid[0] = 132;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock.kernels[2].occupancy_block, 256);
 }
 
 TEST(a_symbol_outlives_the_reset_of_its_device)

@@ -15,15 +15,6 @@ static pdl_reason reason_of(pdl_kernel *kernel)
     return (pdl_reason)report.overlap_reason;
 }
 
-TEST(a_reason_is_not_taken_for_a_mode)
-{
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    for (int reason = PDL_REASON_GRANTED; reason <= PDL_REASON_RACE; reason++) {
-        pdl_launch_desc desc = DESC(.overlap = (uint32_t)reason);
-        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD, "overlap", "overlap");
-    }
-}
-
 TEST(what_the_environment_turned_off_stays_off)
 {
     mock.table.overlap_disabled = true;
