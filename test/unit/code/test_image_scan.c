@@ -18,15 +18,6 @@ static void check_image(const void *image, size_t size, pdl_known waits, pdl_kno
     }
 }
 
-static void check_text(const char *text, pdl_known waits, pdl_known triggers)
-{
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    check_image(copy, strlen(text), waits, triggers, text);     /* without its NUL */
-    check_image(copy, strlen(text) + 1, waits, triggers, text); /* and with it */
-    free(copy);
-}
-
 static void check_bytes(const struct bytes *bytes, pdl_known waits, pdl_known triggers)
 {
     check_image(bytes->data, bytes->size, waits, triggers, "an image");
@@ -34,62 +25,58 @@ static void check_bytes(const struct bytes *bytes, pdl_known waits, pdl_known tr
 
 /* ---- PTX ------------------------------------------------------------------------------------ */
 
-TEST(waits_and_triggers_of_a_body_are_known)
-{
-    check_text(HEAD ".visible .entry fc1() { griddepcontrol.wait; ret; }", PDL_YES, PDL_NO);
-    check_text(HEAD ".entry fc1(.param .u64 a)\n.maxntid 32, 1, 1\n{\n\tret;\n}\n", PDL_NO, PDL_NO);
-    check_text(HEAD ".visible .entry fc1()\n{\n@%p1 griddepcontrol.wait;{{\n"
-                    "griddepcontrol.launch_dependents;}}ret;}",
-               PDL_YES, PDL_YES);
-}
+static const struct text_row {
+    const char *name, *text;
+    pdl_known waits, triggers;
+} text_rows[] = {
+    {"a wait", ".visible .entry fc1() { griddepcontrol.wait; ret; }", PDL_YES, PDL_NO},
+    {"neither", ".entry fc1(.param .u64 a)\n.maxntid 32, 1, 1\n{\n\tret;\n}\n", PDL_NO, PDL_NO},
+    {"both, in blocks and behind a predicate",
+     ".visible .entry fc1()\n{\n@%p1 griddepcontrol.wait;{{\n"
+     "griddepcontrol.launch_dependents;}}ret;}",
+     PDL_YES, PDL_YES},
+    {"what stands in another kernel is not in this",
+     ".visible .entry fc2() { griddepcontrol.wait; ret; }\n.visible .entry fc1() { ret; }\n"
+     ".visible .entry fc11() { griddepcontrol.launch_dependents; ret; }",
+     PDL_NO, PDL_NO},
+    {"comments and strings are not code",
+     ".file 1 \"} griddepcontrol.wait;\"\n.visible .entry fc1() {\n"
+     "// griddepcontrol.wait; }\n/* griddepcontrol.wait; } */ .pragma \"a}b\";\n"
+     "my_griddepcontrol.wait: griddepcontrol.launch_dependents;\nret; }",
+     PDL_NO, PDL_YES},
+#define FUNCTIONS                                                                                  \
+    ".func (.param .b32 r) middle(.param .b64 a);\n"                                               \
+    ".func deep() { griddepcontrol.wait; ret; }\n"                                                 \
+    ".func (.param .b32 r) middle(.param .b64 a)\n{ call.uni deep, (); call deep; ret; }\n"        \
+    ".func round() { call round; ret; }\n"                                                         \
+    ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+    {"calls are followed", FUNCTIONS ".entry fc1() { call.uni (r0), middle, (a0); ret; }", PDL_YES,
+     PDL_NO},
+    {"also in a circle", FUNCTIONS ".entry fc1() { call round; ret; }", PDL_NO, PDL_NO},
+    {"vprintf() is known", FUNCTIONS ".entry fc1() { call.uni (r0), vprintf, (a0, a1); ret; }",
+     PDL_NO, PDL_NO},
+    {"another function that is elsewhere is not",
+     ".extern .func far();\n.entry fc1() { call far; ret; }", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"nor is what a pointer means", ".entry fc1() { call (r0), %rd1, (a0), prototype_0; ret; }",
+     PDL_UNKNOWN, PDL_UNKNOWN},
+    {"but a wait beside it is",
+     ".entry fc1() { call %rd1, prototype_0; griddepcontrol.wait; ret; }", PDL_YES, PDL_UNKNOWN},
+    {"no such kernel", ".entry fc2() { ret; }", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"no body", ".entry fc1();", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"a body that is cut short", ".entry fc1() { ret;", PDL_UNKNOWN, PDL_UNKNOWN},
+};
 
-TEST(what_stands_in_another_kernel_is_not_in_this)
+TEST_ROWS(ptx_is_read, text_rows, mock_setup, mock_teardown)
 {
-    check_text(HEAD ".visible .entry fc2() { griddepcontrol.wait; ret; }\n"
-                    ".visible .entry fc1() { ret; }\n"
-                    ".visible .entry fc11() { griddepcontrol.launch_dependents; ret; }",
-               PDL_NO, PDL_NO);
-}
-
-TEST(comments_and_strings_are_not_code)
-{
-    check_text(HEAD ".file 1 \"} griddepcontrol.wait;\"\n.visible .entry fc1() {\n"
-                    "// griddepcontrol.wait; }\n/* griddepcontrol.wait; } */ .pragma \"a}b\";\n"
-                    "my_griddepcontrol.wait: griddepcontrol.launch_dependents;\nret; }",
-               PDL_NO, PDL_YES);
-}
-
-TEST(calls_are_followed)
-{
-    static const char functions[] =
-        ".func (.param .b32 r) middle(.param .b64 a);\n"
-        ".func deep() { griddepcontrol.wait; ret; }\n"
-        ".func (.param .b32 r) middle(.param .b64 a)\n{ call.uni deep, (); call deep; ret; }\n"
-        ".func round() { call round; ret; }\n";
     char text[1024];
-    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call.uni (r0), middle, (a0); ret; }",
-                   functions);
-    check_text(text, PDL_YES, PDL_NO);
-    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call round; ret; }", functions);
-    check_text(text, PDL_NO, PDL_NO);
-    (void)snprintf(text, sizeof(text),
-                   HEAD "%s.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
-                        ".entry fc1() { call.uni (r0), vprintf, (a0, a1); ret; }",
-                   functions);
-    check_text(text, PDL_NO, PDL_NO);
-}
-
-TEST(what_cannot_be_followed_is_unknown)
-{
-    check_text(HEAD ".extern .func far();\n.entry fc1() { call far; ret; }", PDL_UNKNOWN,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc1() { call (r0), %rd1, (a0), prototype_0; ret; }", PDL_UNKNOWN,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc1() { call %rd1, prototype_0; griddepcontrol.wait; ret; }", PDL_YES,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc2() { ret; }", PDL_UNKNOWN, PDL_UNKNOWN); /* no such kernel in it */
-    check_text(HEAD ".entry fc1();", PDL_UNKNOWN, PDL_UNKNOWN);         /* no body */
-    check_text(HEAD ".entry fc1() { ret;", PDL_UNKNOWN, PDL_UNKNOWN);   /* it is cut short */
+    const size_t length = (size_t)snprintf(text, sizeof(text), HEAD "%s", row->text);
+    for (size_t size = length; size <= length + 1; size++) { /* without its NUL, and with it */
+        void *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, text, size);
+        check_image(copy, size, row->waits, row->triggers, row->text);
+        free(copy);
+    }
 }
 
 TEST(no_text_does_harm)
@@ -307,31 +294,6 @@ TEST(a_damaged_entry_is_unknown)
 }
 
 /* ---- what it is good for -------------------------------------------------------------------- */
-
-TEST(a_kernel_that_does_not_wait_is_not_overlapped)
-{
-    static const char text[] = HEAD ".entry fc1() { griddepcontrol.launch_dependents; ret; }";
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    struct expected expected = {0};
-    pdl_kernel *kernel = test_image_kernel(text, sizeof(text), "fc1");
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_attributes(mock_last_launch(), &expected);
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap",
-                   pdl_reason_string(PDL_REASON_NO_WAIT));
-}
-
-TEST(one_that_waits_is)
-{
-    static const char text[] = HEAD ".entry fc1() { griddepcontrol.wait; ret; }";
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
-    struct expected expected = {0};
-    expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-        ->programmaticStreamSerializationAllowed = 1;
-    pdl_kernel *kernel = test_image_kernel(text, sizeof(text), "fc1");
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_attributes(mock_last_launch(), &expected);
-}
 
 TEST(what_is_declared_stands_above_what_was_read)
 {
