@@ -102,16 +102,6 @@ static void check_kernel(const char *what, const struct bytes *image,
     check_answers(kernel, what, expected);
 }
 
-static void check_texts(void)
-{
-    struct bytes image = {0};
-    bytes_add(&image, text, sizeof(text));
-    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
-        check_kernel(kernels[i].name, &image, &kernels[i]);
-    }
-    bytes_free(&image);
-}
-
 /* An image of the same size, in which the wait has changed places with the read. */
 static void check_a_twin(void)
 {
@@ -271,7 +261,6 @@ int main(int argc, char **argv)
     CHECK(pdl_device_count(&devices) == PDL_SUCCESS && devices == 1);
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
-    check_texts();
     check_a_twin();
     check_binaries();
     check_handle();

@@ -129,7 +129,7 @@ void assert_ran_(unsigned n, uint32_t number, const char *file, int line)
 
 CUgraphNode node_of(pdl_chain *chain, uint32_t number)
 {
-    const CUgraph graph = graph_of(chain);
+    CUgraph graph = graph_of(chain);
     CUgraphNode node;
     for (unsigned i = 0; (node = mock_node_at(graph, i)) != NULL; i++) {
         if (carries(&node->params, number)) {
@@ -150,9 +150,9 @@ CUgraph graph_of(pdl_chain *chain)
 static char letter_of(const CUgraphEdgeData *edge)
 {
     static const char letters[2][3] = {{'f', '?', 'l'}, {'?', 'p', 'b'}};
-    return edge->type < 2 && edge->from_port < 3 && edge->to_port == 0
-               ? letters[edge->type][edge->from_port]
-               : '?';
+    return (char)(edge->type < 2 && edge->from_port < 3 && edge->to_port == 0
+                      ? letters[edge->type][edge->from_port]
+                      : '?');
 }
 
 const char *graph_text(CUgraph graph, char *text, size_t size)

@@ -131,7 +131,7 @@ static int teardown(void **state)
 /* What is in brackets, up to the closing one. Gives how many nodes it is. */
 static uint32_t capture(pdl_chain *chain, const char *kinds)
 {
-    const CUstream stream = mock_stream(1, 0);
+    CUstream stream = mock_stream(1, 0);
     uint32_t nodes = 0;
     assert_ok(pdl_chain_capture_begin(chain, stream));
     for (; *kinds != ']'; kinds++) {
@@ -157,7 +157,7 @@ static uint32_t add_graph(pdl_chain *chain, const char *kinds)
     uint32_t nodes = 0;
     node.graph = make_graph();
     for (; *kinds != '}'; kinds++) {
-        const CUgraphNode before = *kinds == '>' ? last : NULL;
+        CUgraphNode before = *kinds == '>' ? last : NULL;
         kinds += *kinds == '>';
         last = *kinds == 'x' ? mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_EMPTY)
                : *kinds == 'm'
