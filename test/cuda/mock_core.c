@@ -2,6 +2,7 @@
 /* The model's state, its lock, and what every entry does first and last. */
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "h200.h"
@@ -50,6 +51,15 @@ __attribute__((constructor)) static void survive_forks(void)
     (void)pthread_atfork(take_lock, give_lock, give_lock);
 }
 #endif
+
+void *mock_new(size_t size)
+{
+    void *made = calloc(1, size);
+    if (made == NULL) {
+        abort();
+    }
+    return made;
+}
 
 void mock_lock(const char *name)
 {

@@ -27,12 +27,8 @@ static bool needs_init(void)
 CUresult mock_cuDeviceGet(CUdevice *device, int ordinal)
 {
     MOCK_ENTER(cuDeviceGet);
-    if (needs_init()) {
-        return mock_leave(CUDA_ERROR_NOT_INITIALIZED);
-    }
-    if (!mock_is_device(ordinal)) {
-        return mock_leave(CUDA_ERROR_INVALID_DEVICE);
-    }
+    MOCK_FAIL_IF(needs_init(), CUDA_ERROR_NOT_INITIALIZED);
+    MOCK_FAIL_IF(!mock_is_device(ordinal), CUDA_ERROR_INVALID_DEVICE);
     *device = ordinal;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -40,9 +36,7 @@ CUresult mock_cuDeviceGet(CUdevice *device, int ordinal)
 CUresult mock_cuDeviceGetCount(int *count)
 {
     MOCK_ENTER(cuDeviceGetCount);
-    if (needs_init()) {
-        return mock_leave(CUDA_ERROR_NOT_INITIALIZED);
-    }
+    MOCK_FAIL_IF(needs_init(), CUDA_ERROR_NOT_INITIALIZED);
     *count = mock.table.device_count;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -50,9 +44,7 @@ CUresult mock_cuDeviceGetCount(int *count)
 CUresult mock_cuDeviceGetName(char *name, int size, CUdevice device)
 {
     MOCK_ENTER(cuDeviceGetName);
-    if (!mock_is_device(device)) {
-        return mock_leave(CUDA_ERROR_INVALID_DEVICE);
-    }
+    MOCK_FAIL_IF(!mock_is_device(device), CUDA_ERROR_INVALID_DEVICE);
     (void)snprintf(name, (size_t)size, "%s", mock.devices[device].name);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -60,13 +52,10 @@ CUresult mock_cuDeviceGetName(char *name, int size, CUdevice device)
 CUresult mock_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     MOCK_ENTER(cuDeviceGetAttribute);
-    if (!mock_is_device(device)) {
-        return mock_leave(CUDA_ERROR_INVALID_DEVICE);
-    }
-    if ((int)attribute <= 0 || (int)attribute > 150 ||
-        ((int)attribute > 147 && mock.table.version < 13040)) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_is_device(device), CUDA_ERROR_INVALID_DEVICE);
+    MOCK_FAIL_IF((int)attribute <= 0 || (int)attribute > 150 ||
+                     ((int)attribute > 147 && mock.table.version < 13040),
+                 CUDA_ERROR_INVALID_VALUE);
     *value = mock.devices[device].attributes[attribute];
     MOCK_LOG("attribute=%d device=%d value=%d", (int)attribute, device, *value);
     return mock_leave(CUDA_SUCCESS);

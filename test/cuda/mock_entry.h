@@ -121,9 +121,29 @@ CUresult mock_leave(CUresult result);
         }                                                                                          \
     } while (0)
 
+/* Leaves the entry with a failure. */
+#define MOCK_FAIL_IF(condition, result)                                                            \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            return mock_leave(result);                                                             \
+        }                                                                                          \
+    } while (0)
+
 /* Notes what a correct caller would not do: mock_teardown() fails the test. Under the lock, as
  * everything below. */
 __attribute__((format(printf, 1, 2))) void mock_misused(const char *format, ...);
+
+/* Leaves the entry with a failure, and notes it. The format and its arguments are last. */
+#define MOCK_MISUSED_IF(condition, result, ...)                                                    \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            mock_misused(__VA_ARGS__);                                                             \
+            return mock_leave(result);                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* Zeroed memory. There always is some. */
+void *mock_new(size_t size);
 
 /* A line of the log, if there is one: the name of the call, and this. */
 #define MOCK_LOG(...)                                                                              \

@@ -143,22 +143,12 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
 {
     MOCK_ENTER(cuGraphInstantiateWithFlags);
     *exec = (CUgraphExec)(void *)&mock; /* nobody promises what a failure leaves there */
-    if (!mock_has_graph(graph, "cuGraphInstantiateWithFlags")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (mock.is_fake && mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    CUgraphExec made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphInstantiateWithFlags"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_FAIL_IF(mock.is_fake && mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
+    CUgraphExec made = mock_new(sizeof(*made));
     count(graph, made);
-    made->nodes = calloc(made->node_count + 1, sizeof(*made->nodes));
-    made->edges = calloc(made->edge_count + 1, sizeof(*made->edges));
-    if (made->nodes == NULL || made->edges == NULL) {
-        abort();
-    }
+    made->nodes = mock_new((made->node_count + 1) * sizeof(*made->nodes));
+    made->edges = mock_new((made->edge_count + 1) * sizeof(*made->edges));
     made->node_count = 0;
     made->edge_count = 0;
     flatten(made, graph, NULL, false);
@@ -176,9 +166,7 @@ CUresult mock_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
 CUresult mock_cuGraphExecDestroy(CUgraphExec exec)
 {
     MOCK_ENTER(cuGraphExecDestroy);
-    if (!has_exec(exec, "cuGraphExecDestroy")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_exec(exec, "cuGraphExecDestroy"), CUDA_ERROR_INVALID_VALUE);
     MOCK_LOG("exec=%u", exec->number);
     remove_exec(exec);
     return mock_leave(CUDA_SUCCESS);
@@ -199,23 +187,15 @@ CUresult mock_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     static const char call[] = "cuGraphExecKernelNodeSetParams";
     MOCK_ENTER(cuGraphExecKernelNodeSetParams);
-    if (!has_exec(exec, call) || !mock_has_node(node, call)) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_exec(exec, call) || !mock_has_node(node, call), CUDA_ERROR_INVALID_VALUE);
     struct exec_node *of = find_node(exec, node);
-    if (of == NULL || of->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-        mock_misused("%s was called with a node that is not a kernel of this graph", call);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_MISUSED_IF(of == NULL || of->type != CU_GRAPH_NODE_TYPE_KERNEL, CUDA_ERROR_INVALID_VALUE,
+                    "%s was called with a node that is not a kernel of this graph", call);
     struct mock_node_params made = of->params;
     const CUresult result = mock_copy_params(&made, params, call);
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
-    if (!same_device(&of->params, &made)) {
-        mock_misused("%s was called with a kernel of another device", call);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
+    MOCK_MISUSED_IF(!same_device(&of->params, &made), CUDA_ERROR_INVALID_VALUE,
+                    "%s was called with a kernel of another device", call);
     of->params = made;
     if (mock.log != NULL) {
         char head[64];
@@ -230,14 +210,11 @@ CUresult mock_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     static const char call[] = "cuGraphExecNodeSetParams";
     MOCK_ENTER(cuGraphExecNodeSetParams);
-    if (!has_exec(exec, call) || !mock_has_node(node, call)) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_exec(exec, call) || !mock_has_node(node, call), CUDA_ERROR_INVALID_VALUE);
     struct exec_node *of = find_node(exec, node);
-    if (of == NULL || of->type != params->type || of->type == CU_GRAPH_NODE_TYPE_KERNEL) {
-        mock_misused("%s was called with a node of another type or graph", call);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_MISUSED_IF(of == NULL || of->type != params->type || of->type == CU_GRAPH_NODE_TYPE_KERNEL,
+                    CUDA_ERROR_INVALID_VALUE, "%s was called with a node of another type or graph",
+                    call);
     if (params->type == CU_GRAPH_NODE_TYPE_MEMSET &&
         params->memset.height != of->other.memset.height) {
         return mock_leave(CUDA_ERROR_INVALID_VALUE); /* as the driver */
@@ -290,9 +267,7 @@ static void run(CUgraphExec exec, const struct exec_node *node, CUstream stream)
 CUresult mock_cuGraphUpload(CUgraphExec exec, CUstream stream)
 {
     MOCK_ENTER(cuGraphUpload);
-    if (!has_exec(exec, "cuGraphUpload")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_exec(exec, "cuGraphUpload"), CUDA_ERROR_INVALID_VALUE);
     const CUresult result = mock_check_stream(stream);
     if (result == CUDA_SUCCESS) {
         mock.upload_stream = stream;
@@ -306,13 +281,9 @@ CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
     MOCK_ENTER(cuGraphLaunch);
     size_t done = 0;
     bool progress = true;
-    if (!has_exec(exec, "cuGraphLaunch")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_exec(exec, "cuGraphLaunch"), CUDA_ERROR_INVALID_VALUE);
     const CUresult result = mock_check_stream(stream);
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
     mock.replay_count++;
     MOCK_LOG("exec=%u stream=0x%llx nodes=%zu", exec->number, (unsigned long long)(uintptr_t)stream,
              exec->node_count);

@@ -63,10 +63,7 @@ static bool has_kernel_node(CUgraphNode node, const char *call)
 mock_node *mock_append_node(mock_graph *graph, CUgraphNodeType type)
 {
     mock_node **end = &graph->nodes;
-    mock_node *node = calloc(1, sizeof(*node));
-    if (node == NULL) {
-        abort();
-    }
+    mock_node *node = mock_new(sizeof(*node));
     node->graph = graph;
     node->number = graph->made++;
     node->type = type;
@@ -84,10 +81,7 @@ mock_node *mock_append_node(mock_graph *graph, CUgraphNodeType type)
 void mock_append_edge(mock_node *from, mock_node *to, CUgraphEdgeData data)
 {
     struct mock_edge **end = &from->graph->edges;
-    struct mock_edge *edge = calloc(1, sizeof(*edge));
-    if (edge == NULL) {
-        abort();
-    }
+    struct mock_edge *edge = mock_new(sizeof(*edge));
     *edge = (struct mock_edge){.from = from, .to = to, .data = data};
     while (*end != NULL) {
         end = &(*end)->next;
@@ -259,10 +253,7 @@ CUresult mock_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset
 
 mock_graph *mock_make_graph(mock_node *owner, bool is_body)
 {
-    mock_graph *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
+    mock_graph *made = mock_new(sizeof(*made));
     made->next = graphs;
     graphs = made;
     made->number = mock.graphs_made++;
@@ -296,13 +287,9 @@ CUresult mock_cuGraphCreate(CUgraph *graph, unsigned flags)
 CUresult mock_cuGraphDestroy(CUgraph graph)
 {
     MOCK_ENTER(cuGraphDestroy);
-    if (!mock_has_graph(graph, "cuGraphDestroy")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (graph->owner != NULL) {
-        mock_misused("cuGraphDestroy was called with the graph of a node");
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphDestroy"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF(graph->owner != NULL, CUDA_ERROR_INVALID_VALUE,
+                    "cuGraphDestroy was called with the graph of a node");
     MOCK_LOG("graph=%u", graph->number);
     mock_remove_graph(graph);
     return mock_leave(CUDA_SUCCESS);
@@ -372,9 +359,7 @@ CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
 {
     static const CUgraphEdgeData full;
     MOCK_ENTER(cuGraphAddNode);
-    if (!mock_has_graph(graph, "cuGraphAddNode")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphAddNode"), CUDA_ERROR_INVALID_VALUE);
     if (mock.refused_type != 0 && (int)params->type == mock.refused_type) {
         mock_note_failure("cuGraphAddNode", CUDA_ERROR_NOT_SUPPORTED);
         return mock_leave(CUDA_ERROR_NOT_SUPPORTED);
@@ -382,9 +367,7 @@ CUresult mock_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
     for (size_t i = 0; i < count; i++) {
         const CUresult result =
             check_dependency(graph, dependencies[i], data != NULL ? &data[i] : &full, params->type);
-        if (result != CUDA_SUCCESS) {
-            return mock_leave(result);
-        }
+        MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
         for (size_t j = 0; j < i; j++) {
             if (dependencies[i] == dependencies[j] &&
                 (data == NULL || memcmp(&data[i], &data[j], sizeof(data[i])) == 0)) {
@@ -420,9 +403,7 @@ CUresult mock_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, con
                                      const CUgraphEdgeData *data, size_t count)
 {
     MOCK_ENTER(cuGraphAddDependencies);
-    if (!mock_has_graph(graph, "cuGraphAddDependencies")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphAddDependencies"), CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
         if (!is_in(graph, to[i]) || mock_edge(from[i], to[i]) != NULL ||
             check_dependency(graph, from[i], &data[i], to[i]->type) != CUDA_SUCCESS) {
@@ -440,9 +421,7 @@ CUresult mock_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, con
 CUresult mock_cuGraphDestroyNode(CUgraphNode node)
 {
     MOCK_ENTER(cuGraphDestroyNode);
-    if (!mock_has_node(node, "cuGraphDestroyNode")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_node(node, "cuGraphDestroyNode"), CUDA_ERROR_INVALID_VALUE);
     MOCK_LOG("graph=%u node=%u", node->graph->number, node->number);
     for (unsigned i = 0; i < node->params.attribute_count; i++) {
         if (node->params.attributes[i].id == ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
@@ -458,9 +437,7 @@ CUresult mock_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
     MOCK_ENTER(cuGraphGetNodes);
     size_t total = 0;
-    if (!mock_has_graph(graph, "cuGraphGetNodes")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphGetNodes"), CUDA_ERROR_INVALID_VALUE);
     for (mock_node *node = graph->nodes; node != NULL; node = node->next) {
         if (nodes != NULL && total < *count) {
             nodes[total] = node;
@@ -479,13 +456,10 @@ CUresult mock_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
 {
     MOCK_ENTER(cuGraphGetEdges);
     size_t total = 0;
-    if (!mock_has_graph(graph, "cuGraphGetEdges")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if ((from == NULL) != (to == NULL) || (from == NULL && data != NULL)) {
-        mock_misused("cuGraphGetEdges was called with some of its arrays only");
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphGetEdges"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF((from == NULL) != (to == NULL) || (from == NULL && data != NULL),
+                    CUDA_ERROR_INVALID_VALUE,
+                    "cuGraphGetEdges was called with some of its arrays only");
     for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
         if (from != NULL && total < *count) {
             from[total] = edge->from;
@@ -511,13 +485,9 @@ CUresult mock_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependen
 {
     MOCK_ENTER(cuGraphNodeGetDependencies);
     size_t total = 0;
-    if (!mock_has_node(node, "cuGraphNodeGetDependencies")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (dependencies == NULL && data != NULL) {
-        mock_misused("cuGraphNodeGetDependencies was called with some of its arrays only");
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_node(node, "cuGraphNodeGetDependencies"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF(dependencies == NULL && data != NULL, CUDA_ERROR_INVALID_VALUE,
+                    "cuGraphNodeGetDependencies was called with some of its arrays only");
     for (const struct mock_edge *edge = node->graph->edges; edge != NULL; edge = edge->next) {
         if (edge->to != node) {
             continue;
@@ -539,9 +509,7 @@ CUresult mock_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependen
 CUresult mock_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
     MOCK_ENTER(cuGraphNodeGetType);
-    if (!mock_has_node(node, "cuGraphNodeGetType")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_node(node, "cuGraphNodeGetType"), CUDA_ERROR_INVALID_VALUE);
     *type = node->type;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -549,9 +517,7 @@ CUresult mock_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 CUresult mock_cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
     MOCK_ENTER(cuGraphKernelNodeGetParams);
-    if (!has_kernel_node(node, "cuGraphKernelNodeGetParams")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_kernel_node(node, "cuGraphKernelNodeGetParams"), CUDA_ERROR_INVALID_VALUE);
     *params = (CUDA_KERNEL_NODE_PARAMS){
         .func = node->params.function,
         .kern = node->params.kernel,
@@ -582,9 +548,7 @@ CUresult mock_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeI
                                             CUlaunchAttributeValue *value)
 {
     MOCK_ENTER(cuGraphKernelNodeGetAttribute);
-    if (!has_kernel_node(node, "cuGraphKernelNodeGetAttribute")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_kernel_node(node, "cuGraphKernelNodeGetAttribute"), CUDA_ERROR_INVALID_VALUE);
     const CUlaunchAttribute *attribute = find_attribute(node, id);
     memset(value, 0, sizeof(*value));
     if (attribute != NULL) {
@@ -599,10 +563,9 @@ CUresult mock_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUlaunchAttributeI
 CUresult mock_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
     MOCK_ENTER(cuGraphKernelNodeCopyAttributes);
-    if (!has_kernel_node(to, "cuGraphKernelNodeCopyAttributes") ||
-        !has_kernel_node(from, "cuGraphKernelNodeCopyAttributes")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_kernel_node(to, "cuGraphKernelNodeCopyAttributes") ||
+                     !has_kernel_node(from, "cuGraphKernelNodeCopyAttributes"),
+                 CUDA_ERROR_INVALID_VALUE);
     to->params.attribute_count = from->params.attribute_count;
     memcpy(to->params.attributes, from->params.attributes, sizeof(to->params.attributes));
     return mock_leave(CUDA_SUCCESS);
@@ -612,20 +575,15 @@ CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeI
                                             const CUlaunchAttributeValue *value)
 {
     MOCK_ENTER(cuGraphKernelNodeSetAttribute);
-    if (!has_kernel_node(node, "cuGraphKernelNodeSetAttribute")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
-        id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
-        id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
-        mock_misused("attribute %d was set on a node: it is one of launches only", (int)id);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!has_kernel_node(node, "cuGraphKernelNodeSetAttribute"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF(id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+                        id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+                        id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+                    CUDA_ERROR_INVALID_VALUE,
+                    "attribute %d was set on a node: it is one of launches only", (int)id);
     const CUlaunchAttribute given = {.id = id, .value = *value};
     const CUresult result = mock.is_fake ? mock_check_attribute(&given) : CUDA_SUCCESS;
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
     if (mock.log != NULL) {
         char text[256];
         mock_format_attribute(text, sizeof(text), &given);
@@ -633,9 +591,7 @@ CUresult mock_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeI
     }
     CUlaunchAttribute *attribute = find_attribute(node, id);
     if (attribute == NULL) {
-        if (node->params.attribute_count == MOCK_ATTRIBUTES) {
-            return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
-        }
+        MOCK_FAIL_IF(node->params.attribute_count == MOCK_ATTRIBUTES, CUDA_ERROR_OUT_OF_MEMORY);
         attribute = &node->params.attributes[node->params.attribute_count++];
     }
     *attribute = given;

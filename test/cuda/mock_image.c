@@ -95,11 +95,8 @@ CUresult mock_load(const void *code, CUlibrary *library)
     if (read.is_text && strstr((const char *)bytes, ".version") == NULL) {
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    CUlibrary made = malloc(sizeof(*made));
-    read.bytes = malloc(read.size + 1);
-    if (made == NULL || read.bytes == NULL) {
-        abort();
-    }
+    CUlibrary made = mock_new(sizeof(*made));
+    read.bytes = mock_new(read.size + 1);
     memcpy(read.bytes, bytes, read.size);
     *made = read;
     libraries = made;
@@ -399,11 +396,8 @@ struct mock_kernel *mock_find_kernel(CUlibrary library, const char *name)
         }
         MOCK_LOG("name=%s is taken on trust: the image is compressed", name);
     }
-    struct mock_kernel *made = calloc(1, sizeof(*made));
-    char *copy = strdup(name);
-    if (made == NULL || copy == NULL) {
-        abort();
-    }
+    struct mock_kernel *made = mock_new(sizeof(*made));
+    char *copy = strcpy(mock_new(strlen(name) + 1), name);
     mock_init_kernel(made, copy);
     made->occupancy = -1;
     made->library = library;
@@ -476,9 +470,7 @@ CUresult mock_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_opti
 CUresult mock_cuLibraryUnload(CUlibrary library)
 {
     MOCK_ENTER(cuLibraryUnload);
-    if (!mock_has_library(library, "cuLibraryUnload")) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(!mock_has_library(library, "cuLibraryUnload"), CUDA_ERROR_INVALID_HANDLE);
     mock_unload(library);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -487,9 +479,7 @@ CUresult mock_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char
 {
     MOCK_ENTER(cuLibraryGetKernel);
     struct mock_kernel *found = NULL;
-    if (!mock_has_library(library, "cuLibraryGetKernel")) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(!mock_has_library(library, "cuLibraryGetKernel"), CUDA_ERROR_INVALID_HANDLE);
     if (mock.find_result != CUDA_SUCCESS) {
         mock_write_late_logs();
         return mock_leave(mock.find_result);
@@ -503,9 +493,7 @@ CUresult mock_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char
         }
     }
     MOCK_LOG("name=%s result=%d", name, found != NULL ? 0 : (int)CUDA_ERROR_NOT_FOUND);
-    if (found == NULL) {
-        return mock_leave(CUDA_ERROR_NOT_FOUND);
-    }
+    MOCK_FAIL_IF(found == NULL, CUDA_ERROR_NOT_FOUND);
     *kernel = (CUkernel)(void *)&found->handles[0];
     return mock_leave(CUDA_SUCCESS);
 }

@@ -125,12 +125,8 @@ CUresult mock_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUf
     MOCK_ENTER(cuFuncGetAttribute);
     int device = 0;
     struct mock_kernel *kernel = mock_kernel_of_function(function, &device);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
     return mock_leave(read_attribute(kernel, device, attribute, value));
 }
 
@@ -139,12 +135,8 @@ CUresult mock_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attri
     MOCK_ENTER(cuFuncSetAttribute);
     int device = 0;
     struct mock_kernel *kernel = mock_kernel_of_function(function, &device);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
     return mock_leave(write_attribute(kernel, device, attribute, value));
 }
 
@@ -153,12 +145,8 @@ CUresult mock_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, C
 {
     MOCK_ENTER(cuKernelGetAttribute);
     struct mock_kernel *kernel = mock_kernel_of_cu_kernel(handle);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (!mock_is_device(device)) {
-        return mock_leave(CUDA_ERROR_INVALID_DEVICE);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
+    MOCK_FAIL_IF(!mock_is_device(device), CUDA_ERROR_INVALID_DEVICE);
     return mock_leave(read_attribute(kernel, device, attribute, value));
 }
 
@@ -167,12 +155,8 @@ CUresult mock_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CU
 {
     MOCK_ENTER(cuKernelSetAttribute);
     struct mock_kernel *kernel = mock_kernel_of_cu_kernel(handle);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (!mock_is_device(device)) {
-        return mock_leave(CUDA_ERROR_INVALID_DEVICE);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
+    MOCK_FAIL_IF(!mock_is_device(device), CUDA_ERROR_INVALID_DEVICE);
     return mock_leave(write_attribute(kernel, device, attribute, value));
 }
 
@@ -180,12 +164,8 @@ CUresult mock_cuKernelGetFunction(CUfunction *function, CUkernel handle)
 {
     MOCK_ENTER(cuKernelGetFunction);
     struct mock_kernel *kernel = mock_kernel_of_cu_kernel(handle);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
     *function = function_on(kernel, mock_current_device());
     return mock_leave(CUDA_SUCCESS);
 }
@@ -195,9 +175,7 @@ CUresult mock_cuFuncGetName(const char **name, CUfunction function)
     MOCK_ENTER(cuFuncGetName);
     int device = 0;
     const struct mock_kernel *kernel = mock_kernel_of_function(function, &device);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
     *name = kernel->name;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -206,9 +184,7 @@ CUresult mock_cuKernelGetName(const char **name, CUkernel handle)
 {
     MOCK_ENTER(cuKernelGetName);
     const struct mock_kernel *kernel = mock_kernel_of_cu_kernel(handle);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
     *name = kernel->name;
     return mock_leave(CUDA_SUCCESS);
 }
@@ -219,14 +195,10 @@ CUresult mock_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunctio
     MOCK_ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
     int device = 0;
     struct mock_kernel *kernel = mock_kernel_of_either(function, &device);
-    if (kernel == NULL) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(kernel == NULL, CUDA_ERROR_INVALID_HANDLE);
     kernel->occupancy_block = block;
     kernel->occupancy_shared = shared;
-    if (block <= 0) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(block <= 0, CUDA_ERROR_INVALID_VALUE);
     if (device >= 0 && kernel->device_occupancy[device] > 0) {
         *blocks = kernel->device_occupancy[device];
     } else if (kernel->occupancy >= 0) {
@@ -281,12 +253,10 @@ CUresult mock_cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
 {
     MOCK_ENTER(cuOccupancyMaxActiveClusters);
     const CUresult result = check_clusters(function, config);
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
-    if (config->numAttrs == 0 || config->attrs[0].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
+    MOCK_FAIL_IF(config->numAttrs == 0 ||
+                     config->attrs[0].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                 CUDA_ERROR_INVALID_VALUE);
     const CUlaunchAttributeValue *value = &config->attrs[0].value;
     const unsigned blocks = value->clusterDim.x * value->clusterDim.y * value->clusterDim.z;
     *clusters = blocks > largest_cluster(config) ? 0 : (int)(132 / blocks);

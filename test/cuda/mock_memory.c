@@ -47,9 +47,7 @@ void mock_forget_memory(void)
 CUresult mock_cuMemAlloc(CUdeviceptr *address, size_t bytes)
 {
     MOCK_ENTER(cuMemAlloc);
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
     const size_t size = (sizeof(struct allocation) + bytes + 255) / 256 * 256;
     struct allocation *made = bytes > 0 ? aligned_alloc(256, size) : NULL;
     if (made == NULL) {
@@ -84,9 +82,8 @@ CUresult mock_cuMemFree(CUdeviceptr address)
 CUresult mock_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 {
     MOCK_ENTER(cuMemcpyDtoH);
-    if (mock_current_device() < 0 || !mock_has_memory(from, bytes, "cuMemcpyDtoH")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(mock_current_device() < 0 || !mock_has_memory(from, bytes, "cuMemcpyDtoH"),
+                 CUDA_ERROR_INVALID_VALUE);
     memcpy(to, mock_memory(from), bytes);
     return mock_leave(CUDA_SUCCESS);
 }
@@ -94,9 +91,8 @@ CUresult mock_cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
 CUresult mock_cuMemsetD8(CUdeviceptr address, unsigned char byte, size_t count)
 {
     MOCK_ENTER(cuMemsetD8);
-    if (mock_current_device() < 0 || !mock_has_memory(address, count, "cuMemsetD8")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(mock_current_device() < 0 || !mock_has_memory(address, count, "cuMemsetD8"),
+                 CUDA_ERROR_INVALID_VALUE);
     memset(mock_memory(address), byte, count);
     return mock_leave(CUDA_SUCCESS);
 }

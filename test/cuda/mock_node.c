@@ -26,13 +26,11 @@ CUresult mock_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, C
 {
     static const char call[] = "cuGraphConditionalHandleCreate";
     MOCK_ENTER(cuGraphConditionalHandleCreate);
-    if (!mock_has_graph(graph, call) || !mock_has_context(context, call)) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (flags != CU_GRAPH_COND_ASSIGN_DEFAULT || graph->handles == MOCK_HANDLES) {
-        mock_misused("%s was called with flags %u for condition %u", call, flags, graph->handles);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, call) || !mock_has_context(context, call),
+                 CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF(flags != CU_GRAPH_COND_ASSIGN_DEFAULT || graph->handles == MOCK_HANDLES,
+                    CUDA_ERROR_INVALID_VALUE, "%s was called with flags %u for condition %u", call,
+                    flags, graph->handles);
     graph->initial[graph->handles] = initial;
     *handle = HANDLE_BASE | (CUgraphConditionalHandle)graph->number << 8 | graph->handles++;
     MOCK_LOG("graph=%u initial=%u", graph->number, initial);
@@ -121,9 +119,7 @@ CUresult mock_cuGraphClone(CUgraph *clone, CUgraph graph)
 {
     MOCK_ENTER(cuGraphClone);
     *clone = (CUgraph)(void *)&mock; /* nobody promises what a failure leaves there */
-    if (!mock_has_graph(graph, "cuGraphClone")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphClone"), CUDA_ERROR_INVALID_VALUE);
     mock_graph *made = mock_make_graph(NULL, false);
     const CUresult result = copy_graph(graph, made);
     if (result != CUDA_SUCCESS) {
@@ -219,68 +215,27 @@ static bool has_type(CUgraphNode node, CUgraphNodeType type, const char *call)
     return node->type == type;
 }
 
-CUresult mock_cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *params)
-{
-    MOCK_ENTER(cuGraphMemcpyNodeGetParams);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_MEMCPY, "cuGraphMemcpyNodeGetParams")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
+/* Entries that tell one thing of a node of one type. */
+#define GETTER(name, type_, parameter, ...)                                                        \
+    CUresult mock_##name(CUgraphNode node, parameter)                                              \
+    {                                                                                              \
+        MOCK_ENTER(name);                                                                          \
+        MOCK_FAIL_IF(!has_type(node, CU_GRAPH_NODE_TYPE_##type_, #name),                           \
+                     CUDA_ERROR_INVALID_VALUE);                                                    \
+        __VA_ARGS__;                                                                               \
+        return mock_leave(CUDA_SUCCESS);                                                           \
     }
-    *params = node->other.memcpy.copyParams;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS_v1 *params)
-{
-    MOCK_ENTER(cuGraphMemsetNodeGetParams);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_MEMSET, "cuGraphMemsetNodeGetParams")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    params->dst = node->other.memset.dst;
-    params->pitch = node->other.memset.pitch;
-    params->value = node->other.memset.value;
-    params->elementSize = node->other.memset.elementSize;
-    params->width = node->other.memset.width;
-    params->height = node->other.memset.height;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS_v1 *params)
-{
-    MOCK_ENTER(cuGraphHostNodeGetParams);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_HOST, "cuGraphHostNodeGetParams")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    params->fn = node->other.host.fn;
-    params->userData = node->other.host.userData;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
-{
-    MOCK_ENTER(cuGraphChildGraphNodeGetGraph);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_GRAPH, "cuGraphChildGraphNodeGetGraph")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    *graph = node->graphs[0];
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent *event)
-{
-    MOCK_ENTER(cuGraphEventRecordNodeGetEvent);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, "cuGraphEventRecordNodeGetEvent")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    *event = node->other.eventRecord.event;
-    return mock_leave(CUDA_SUCCESS);
-}
-
-CUresult mock_cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *event)
-{
-    MOCK_ENTER(cuGraphEventWaitNodeGetEvent);
-    if (!has_type(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, "cuGraphEventWaitNodeGetEvent")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    *event = node->other.eventWait.event;
-    return mock_leave(CUDA_SUCCESS);
-}
+GETTER(cuGraphMemcpyNodeGetParams, MEMCPY, CUDA_MEMCPY3D *params,
+       *params = node->other.memcpy.copyParams)
+GETTER(cuGraphMemsetNodeGetParams, MEMSET, CUDA_MEMSET_NODE_PARAMS_v1 *params,
+       const CUDA_MEMSET_NODE_PARAMS_v2 *const of = &node->other.memset;
+       *params = (CUDA_MEMSET_NODE_PARAMS_v1){of->dst, of->pitch, of->value, of->elementSize,
+                                              of->width, of->height})
+GETTER(cuGraphHostNodeGetParams, HOST, CUDA_HOST_NODE_PARAMS_v1 *params,
+       params->fn = node->other.host.fn;
+       params->userData = node->other.host.userData)
+GETTER(cuGraphChildGraphNodeGetGraph, GRAPH, CUgraph *graph, *graph = node->graphs[0])
+GETTER(cuGraphEventRecordNodeGetEvent, EVENT_RECORD, CUevent *event,
+       *event = node->other.eventRecord.event)
+GETTER(cuGraphEventWaitNodeGetEvent, WAIT_EVENT, CUevent *event,
+       *event = node->other.eventWait.event)

@@ -90,9 +90,7 @@ bool mock_has_context(CUcontext context, const char *call)
 CUresult mock_cuCtxGetDevice(CUdevice *device)
 {
     MOCK_ENTER(cuCtxGetDevice);
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
     *device = mock_current_device();
     return mock_leave(CUDA_SUCCESS);
 }
@@ -101,9 +99,8 @@ CUresult mock_cuCtxGetId(CUcontext context, unsigned long long *id)
 {
     MOCK_ENTER(cuCtxGetId);
     const CUcontext of = context != NULL ? context : mock_current_context();
-    if (of == NULL || (context != NULL && !mock_has_context(context, "cuCtxGetId"))) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_FAIL_IF(of == NULL || (context != NULL && !mock_has_context(context, "cuCtxGetId")),
+                 CUDA_ERROR_INVALID_CONTEXT);
     /* A reset makes another context of the same device. */
     *id = 1 + (unsigned long long)(of - contexts) + 2ull * mock.resets * MOCK_DEVICES;
     return mock_leave(CUDA_SUCCESS);
@@ -119,12 +116,8 @@ CUresult mock_cuCtxGetCurrent(CUcontext *context)
 CUresult mock_cuCtxPushCurrent(CUcontext context)
 {
     MOCK_ENTER(cuCtxPushCurrent);
-    if (!mock_has_context(context, "cuCtxPushCurrent")) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    if (mock_context_depth + 1 == STACK) {
-        return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    }
+    MOCK_FAIL_IF(!mock_has_context(context, "cuCtxPushCurrent"), CUDA_ERROR_INVALID_CONTEXT);
+    MOCK_FAIL_IF(mock_context_depth + 1 == STACK, CUDA_ERROR_OUT_OF_MEMORY);
     (void)mock_current_context();
     stack[++mock_context_depth] = context;
     return mock_leave(CUDA_SUCCESS);
@@ -133,10 +126,8 @@ CUresult mock_cuCtxPushCurrent(CUcontext context)
 CUresult mock_cuCtxPopCurrent(CUcontext *context)
 {
     MOCK_ENTER(cuCtxPopCurrent);
-    if (mock_context_depth == 0) {
-        mock_misused("cuCtxPopCurrent was called and nothing had been pushed");
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
+    MOCK_MISUSED_IF(mock_context_depth == 0, CUDA_ERROR_INVALID_CONTEXT,
+                    "cuCtxPopCurrent was called and nothing had been pushed");
     if (context != NULL) {
         *context = mock_current_context();
     }
@@ -201,10 +192,7 @@ CUresult mock_check_stream(CUstream stream)
 
 void mock_create_stream(CUstream *stream)
 {
-    CUstream made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
+    CUstream made = mock_new(sizeof(*made));
     *made = (struct CUstream_st){.next = streams, .context = mock_current_context()};
     streams = made;
     mock.live_streams++;
@@ -238,9 +226,8 @@ CUresult mock_cuCtxGetDevResource(CUcontext context, PDL_DEV_RESOURCE *resource,
                                   PDL_DEV_RESOURCE_TYPE type)
 {
     MOCK_ENTER(cuCtxGetDevResource);
-    if (type != PDL_DEV_RESOURCE_SM || !mock_has_context(context, "cuCtxGetDevResource")) {
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(type != PDL_DEV_RESOURCE_SM || !mock_has_context(context, "cuCtxGetDevResource"),
+                 CUDA_ERROR_INVALID_VALUE);
     const struct mock_device *const device = &mock.devices[device_of(context)];
     memset(resource, 0, sizeof(*resource));
     resource->sm.smCount =
@@ -313,10 +300,9 @@ static CUgraphNode tail_of(const struct capture *capture)
 CUresult mock_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     MOCK_ENTER(cuStreamIsCapturing);
-    if (stream == NULL || stream == CU_STREAM_LEGACY) {
-        mock_misused("cuStreamIsCapturing was called with the legacy default stream");
-        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    }
+    MOCK_MISUSED_IF(stream == NULL || stream == CU_STREAM_LEGACY,
+                    CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                    "cuStreamIsCapturing was called with the legacy default stream");
     const CUresult result = mock_check_stream(stream);
     if (result == CUDA_SUCCESS) {
         *status = capture_status(stream);
@@ -329,14 +315,11 @@ CUresult mock_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *sta
                                      const CUgraphEdgeData **data, size_t *count)
 {
     MOCK_ENTER(cuStreamGetCaptureInfo);
-    if (stream == NULL || stream == CU_STREAM_LEGACY) {
-        mock_misused("cuStreamGetCaptureInfo was called with the legacy default stream");
-        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    }
+    MOCK_MISUSED_IF(stream == NULL || stream == CU_STREAM_LEGACY,
+                    CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                    "cuStreamGetCaptureInfo was called with the legacy default stream");
     const CUresult result = mock_check_stream(stream);
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
     if (id != NULL || (dependencies == NULL) != (data == NULL) ||
         (dependencies == NULL) != (count == NULL)) {
         mock_misused("cuStreamGetCaptureInfo was asked for what the mock does not know");
@@ -366,28 +349,20 @@ CUresult mock_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
 {
     static const char call[] = "cuStreamBeginCaptureToGraph";
     MOCK_ENTER(cuStreamBeginCaptureToGraph);
-    if (stream == NULL || stream == CU_STREAM_LEGACY) {
-        mock_misused("%s was called with the legacy default stream", call);
-        return mock_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    }
+    MOCK_MISUSED_IF(stream == NULL || stream == CU_STREAM_LEGACY,
+                    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                    "%s was called with the legacy default stream", call);
     const CUresult result = mock_check_stream(stream);
-    if (result != CUDA_SUCCESS) {
-        return mock_leave(result);
-    }
-    if (capture_status(stream) != CU_STREAM_CAPTURE_STATUS_NONE) {
-        return mock_leave(CUDA_ERROR_ILLEGAL_STATE);
-    }
-    if (!mock_has_graph(graph, call) || data != NULL || count > 1 ||
-        (count == 1 && !mock_has_node(dependencies[0], call)) ||
-        mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
-        mock_misused("%s was called with what the mock does not know", call);
-        return mock_leave(CUDA_ERROR_INVALID_VALUE);
-    }
+    MOCK_FAIL_IF(result != CUDA_SUCCESS, result);
+    MOCK_FAIL_IF(capture_status(stream) != CU_STREAM_CAPTURE_STATUS_NONE, CUDA_ERROR_ILLEGAL_STATE);
+    MOCK_MISUSED_IF(!mock_has_graph(graph, call) || data != NULL || count > 1 ||
+                        (count == 1 && !mock_has_node(dependencies[0], call)) ||
+                        mode != CU_STREAM_CAPTURE_MODE_RELAXED,
+                    CUDA_ERROR_INVALID_VALUE, "%s was called with what the mock does not know",
+                    call);
     mock_capture(stream, graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     struct capture *const begun = capture_of(stream);
-    if (begun == NULL) {
-        return mock_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    }
+    MOCK_FAIL_IF(begun == NULL, CUDA_ERROR_OUT_OF_MEMORY);
     begun->tail = count == 1 ? dependencies[0] : NULL;
     MOCK_LOG("graph=%u", graph->number);
     return mock_leave(CUDA_SUCCESS);
@@ -503,13 +478,8 @@ CUresult mock_check_event(CUevent event)
 CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
 {
     MOCK_ENTER(cuEventCreate);
-    if (mock_current_device() < 0) {
-        return mock_leave(CUDA_ERROR_INVALID_CONTEXT);
-    }
-    CUevent made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        abort();
-    }
+    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
+    CUevent made = mock_new(sizeof(*made));
     *made = (struct CUevent_st){.next = events, .flags = flags};
     events = made;
     mock.live_events++;
@@ -521,9 +491,7 @@ CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
 CUresult mock_cuEventDestroy(CUevent event)
 {
     MOCK_ENTER(cuEventDestroy);
-    if (!mock_has_event(event, "cuEventDestroy")) {
-        return mock_leave(CUDA_ERROR_INVALID_HANDLE);
-    }
+    MOCK_FAIL_IF(!mock_has_event(event, "cuEventDestroy"), CUDA_ERROR_INVALID_HANDLE);
     CUevent *at = &events;
     while (*at != event) {
         at = &(*at)->next;

@@ -188,100 +188,6 @@ static void run_chain(const struct scenario *scenario, pdl_kernel *fc1, CUstream
     pdl_kernel_destroy(step);
 }
 
-static void host_function(void *data)
-{
-    (void)data;
-}
-
-/* Builds a chain of a memset, a host function, a capture, an if, a switch and a kernel. */
-static void run_nodes(const struct scenario *scenario, pdl_kernel *fc1, CUstream stream)
-{
-    const char *kind = scenario->reason == PDL_REASON_GRANTED ? "programmatic" : "full";
-    const pdl_launch_desc desc =
-        PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_AUTO);
-    const char *shape = "grid=132,1,1 block=64,1,1 smem=0 args=[]";
-    const unsigned long long handle = (unsigned long long)(uintptr_t)stream;
-    const int last = scenario->version < 12080 ? 3 : 5;
-    pdl_chain *chain = NULL;
-    pdl_chain *body = NULL;
-    pdl_chain_node node = PDL_CHAIN_NODE_INIT;
-    pdl_census census = PDL_CENSUS_INIT;
-    if (scenario->version < 12040) {
-        return;
-    }
-    CHECK(pdl_chain_create(NULL, &chain) == PDL_SUCCESS);
-    node.kind = PDL_NODE_MEMSET;
-    node.destination = &node;
-    node.width = 4;
-    CHECK(pdl_chain_add_node(chain, &node, NULL) == PDL_SUCCESS);
-    node = (pdl_chain_node)PDL_CHAIN_NODE_INIT;
-    node.kind = PDL_NODE_HOST;
-    node.function = host_function;
-    CHECK(pdl_chain_add_node(chain, &node, NULL) == PDL_SUCCESS);
-    CHECK(pdl_chain_capture_end(chain, NULL) == PDL_ERROR_CAPTURE);
-    expect("cuGraphCreate flags=0 graph=1");
-    expect("cuGraphAddNode graph=1 node=0 after=[] type=5"); /* for the host function before it */
-    expect("cuGraphDestroyNode graph=1 node=0");
-    CHECK(pdl_chain_capture_begin(chain, stream) == PDL_SUCCESS);
-    CHECK(pdl_chain_build(chain) == PDL_ERROR_CAPTURE);
-    CHECK(pdl_chain_capture_end(chain, NULL) == PDL_SUCCESS);
-    node = (pdl_chain_node)PDL_CHAIN_NODE_INIT;
-    node.kind = PDL_NODE_IF;
-    node.bodies = 2;
-    CHECK(pdl_chain_add_node(chain, &node, NULL) ==
-          (scenario->version < 12080 ? PDL_ERROR_NOT_SUPPORTED : PDL_SUCCESS));
-    if (scenario->version >= 12080) {
-        CHECK(pdl_chain_body(chain, 3, 1, &body) == PDL_SUCCESS);
-        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
-        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
-        CHECK(pdl_chain_build(body) == PDL_ERROR_INVALID_ARGUMENT);
-    }
-    node.kind = PDL_NODE_SWITCH;
-    node.bodies = 3;
-    node.initial = 2;
-    CHECK(pdl_chain_add_node(chain, &node, NULL) ==
-          (scenario->version < 12080 ? PDL_ERROR_NOT_SUPPORTED : PDL_SUCCESS));
-    if (scenario->version >= 12080) {
-        CHECK(pdl_chain_body(chain, 4, 3, &body) == PDL_ERROR_INVALID_ARGUMENT);
-        CHECK(pdl_chain_body(chain, 4, 2, &body) == PDL_SUCCESS);
-        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
-        CHECK(pdl_chain_body(chain, 4, 0, &body) == PDL_SUCCESS);
-        CHECK(pdl_chain_add(body, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
-    }
-    CHECK(pdl_chain_add(chain, fc1, &desc, NULL, NULL, 0, NULL) == PDL_SUCCESS);
-    expect("cuGraphCreate flags=0 graph=2");
-    if (body != NULL) {
-        expect("cuGraphConditionalHandleCreate graph=2 initial=0");
-        expect("cuGraphConditionalHandleCreate graph=2 initial=2");
-    }
-    expect("cuGraphAddNode graph=2 node=0 after=[] type=2");
-    expect("cuGraphAddNode graph=2 node=1 after=[0 full] type=3");
-    expect("cuGraphAddNode graph=2 node=2 after=[1 full] type=5");
-    if (body != NULL) {
-        expect("cuGraphAddNode graph=2 node=3 after=[2 full] type=13");
-        expect("cuGraphAddNode graph=4 node=0 after=[] f=fc1 %s", shape);
-        expect("cuGraphAddNode graph=4 node=1 after=[0 %s] f=fc1 %s", kind, shape);
-        expect("cuGraphAddNode graph=2 node=4 after=[3 full] type=13");
-        expect("cuGraphAddNode graph=5 node=0 after=[] f=fc1 %s", shape);
-        expect("cuGraphAddNode graph=7 node=0 after=[] f=fc1 %s", shape);
-    }
-    expect("cuGraphAddNode graph=2 node=%d after=[%d full] f=fc1 %s", last, last - 1, shape);
-    expect("cuGraphInstantiateWithFlags graph=2 flags=0 exec=1");
-    CHECK(pdl_chain_build(chain) == PDL_SUCCESS);
-    expect("cuGraphLaunch exec=1 stream=0x%llx nodes=%d", handle, body != NULL ? 10 : 4);
-    for (int i = 0; i < (body != NULL ? 4 : 1);
-         i++) { /* the else, a body of the switch, the last */
-        expect("cuGraphLaunch f=fc1 %s", shape);
-    }
-    CHECK(pdl_chain_launch(chain, stream) == PDL_SUCCESS);
-    CHECK(pdl_chain_census(chain, &census) == PDL_SUCCESS);
-    CHECK(census.kernels == (body != NULL ? 5u : 1u));
-    expect("cuGraphExecDestroy exec=1");
-    expect("cuGraphDestroy graph=2");
-    expect("cuGraphDestroy graph=1");
-    pdl_chain_destroy(chain);
-}
-
 /* Launches both kernels in every way that a log can show. */
 static void run_launches(const struct scenario *scenario, pdl_kernel *fc1, pdl_kernel *fc2,
                          CUstream stream)
@@ -430,9 +336,6 @@ static void run(const struct scenario *scenario)
     }
     if (failures == 0) {
         run_chain(scenario, fc1, stream);
-    }
-    if (failures == 0) {
-        run_nodes(scenario, fc1, stream);
     }
 
     pdl_kernel_destroy(fc1);

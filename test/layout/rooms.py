@@ -70,6 +70,9 @@ MOST_LINES_OF = {
     "cmake": 2350,
     "examples": 2550,
     "include": 5450,
+    "test/cuda": 4050,
+    "test/fake": 2800,
+    "test/unit": 16400,
 }
 MOST_BYTES = {"x86-64": 130_000, "aarch64": 136_000}
 

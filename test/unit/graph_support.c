@@ -17,16 +17,22 @@ int graph_setup(void **state)
     return 0;
 }
 
+static void destroy_made_graph(void *graph)
+{
+    assert_int_equal(mock.table.cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 CUgraph make_graph(void)
 {
     CUgraph graph = NULL;
     assert_int_equal(mock.table.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    destroy_after(graph, destroy_made_graph);
     return graph;
 }
 
 void destroy_graph(CUgraph graph)
 {
-    assert_int_equal(mock.table.cuGraphDestroy(graph), CUDA_SUCCESS);
+    drop(graph);
 }
 
 CUgraphNode add_kernel_node(CUgraph graph, pdl_kernel *kernel, const pdl_edge *edges, size_t count)
@@ -62,11 +68,9 @@ void assert_edge_(CUgraphNode from, CUgraphNode to, pdl_edge_kind kind, const ch
     _assert_int_equal(edge->to_port, 0, file, line);
 }
 
-pdl_launch_desc overlap_desc(pdl_overlap overlap)
+static void destroy_chain(void *chain)
 {
-    pdl_launch_desc desc = plain_desc();
-    desc.overlap = (uint32_t)overlap;
-    return desc;
+    pdl_chain_destroy(chain);
 }
 
 pdl_chain *make_chain(void)
@@ -74,7 +78,13 @@ pdl_chain *make_chain(void)
     pdl_chain *chain = NULL;
     assert_ok(pdl_chain_create(NULL, &chain));
     assert_non_null(chain);
+    destroy_after(chain, destroy_chain);
     return chain;
+}
+
+void drop_chain(pdl_chain *chain)
+{
+    drop(chain);
 }
 
 uint32_t add_link(pdl_chain *chain, pdl_kernel *kernel, pdl_overlap overlap, uint32_t number)
@@ -119,9 +129,8 @@ void assert_ran_(unsigned n, uint32_t number, const char *file, int line)
 
 CUgraphNode node_of(pdl_chain *chain, uint32_t number)
 {
-    CUgraph graph = NULL;
+    CUgraph graph = graph_of(chain);
     CUgraphNode node;
-    assert_ok(pdl_chain_graph(chain, &graph));
     for (unsigned i = 0; (node = mock_node_at(graph, i)) != NULL; i++) {
         if (carries(&node->params, number)) {
             return node;
@@ -129,6 +138,44 @@ CUgraphNode node_of(pdl_chain *chain, uint32_t number)
     }
     fail_msg("no node carries values_of(%u)", number);
     return NULL;
+}
+
+CUgraph graph_of(pdl_chain *chain)
+{
+    CUgraph graph = NULL;
+    assert_ok(pdl_chain_graph(chain, &graph));
+    return graph;
+}
+
+static char letter_of(const CUgraphEdgeData *edge)
+{
+    static const char letters[2][3] = {{'f', '?', 'l'}, {'?', 'p', 'b'}};
+    return (char)(edge->type < 2 && edge->from_port < 3 && edge->to_port == 0
+                      ? letters[edge->type][edge->from_port]
+                      : '?');
+}
+
+const char *graph_text(CUgraph graph, char *text, size_t size)
+{
+    static const char letters[] = "kcshgxwe"; /* in the order of CUgraphNodeType */
+    size_t length = 0;
+    CUgraphNode node;
+    text[0] = '\0';
+    for (unsigned i = 0; (node = mock_node_at(graph, i)) != NULL; i++) {
+        const size_t type = (size_t)node->type;
+        CUgraphNode before;
+        length += (size_t)snprintf(text + length, size - length, "%s%c", i > 0 ? " " : "",
+                                   type < sizeof(letters) - 1 ? letters[type] : '?');
+        for (unsigned j = 0; (before = mock_node_at(graph, j)) != NULL; j++) {
+            const CUgraphEdgeData *const edge = mock_edge(before, node);
+            if (edge != NULL) {
+                length +=
+                    (size_t)snprintf(text + length, size - length, "%u%c", j, letter_of(edge));
+            }
+        }
+        assert_true(length < size);
+    }
+    return text;
 }
 
 static void host_function(void *data)
@@ -172,6 +219,13 @@ pdl_census chain_census(pdl_chain *chain)
     pdl_census census = PDL_CENSUS_INIT;
     assert_ok(pdl_chain_census(chain, &census));
     return census;
+}
+
+pdl_chain_report link_report(pdl_chain *chain, uint32_t link)
+{
+    pdl_chain_report filled = {.size = sizeof(filled)};
+    assert_ok(pdl_chain_explain(chain, link, &filled));
+    return filled;
 }
 
 void assert_chain_explained_(pdl_chain *chain, uint32_t link, const char *const *words,

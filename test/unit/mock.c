@@ -11,6 +11,7 @@
 
 #include "core/device.h"
 #include "mock_entry.h"
+#include "support.h"
 
 pdl_runtime_ops mock_runtime_ops;
 int32_t mock_runtime_launch_result;
@@ -181,6 +182,7 @@ int mock_setup(void **state)
 int mock_teardown(void **state)
 {
     (void)state;
+    drop_all();
     const int live = mock.live_libraries + mock.live_events + mock.live_graphs + mock.live_nodes +
                      mock.live_execs + mock.live_allocations;
     const bool good = mock.misuse[0] == '\0' && live == 0 && mock_context_depth == 0;

@@ -42,6 +42,123 @@ pdl_launch_desc plain_desc(void)
     return desc;
 }
 
+pdl_launch_desc overlap_desc(pdl_overlap overlap)
+{
+    pdl_launch_desc desc = plain_desc();
+    desc.overlap = (uint32_t)overlap;
+    return desc;
+}
+
+static void destroy_kernel(void *kernel)
+{
+    pdl_kernel_destroy(kernel);
+}
+
+pdl_kernel *test_kernel(enum kernel_source source, unsigned kernel)
+{
+    pdl_kernel *made = make_kernel(source, kernel);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+pdl_kernel *test_unknown_kernel(enum kernel_source source, unsigned kernel)
+{
+    pdl_kernel *made = make_unknown_kernel(source, kernel);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+pdl_kernel *test_image_kernel(const void *image, size_t size, const char *name)
+{
+    pdl_kernel *made = NULL;
+    assert_ok(pdl_kernel_from_image(image, size, name, &made));
+    assert_non_null(made);
+    destroy_after(made, destroy_kernel);
+    return made;
+}
+
+void drop_kernel(pdl_kernel *kernel)
+{
+    drop(kernel);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Tests, and what is destroyed after each
+ * ---------------------------------------------------------------------------------------------- */
+
+struct test {
+    void (*run)(const void *row);
+    const void *row;
+};
+
+enum { MOST_TESTS = 1024, MOST_OBJECTS = 16384 };
+static struct test bodies[MOST_TESTS];
+static struct CMUnitTest tests[MOST_TESTS];
+static size_t test_count;
+
+static struct {
+    void *object;
+    void (*destroy)(void *object);
+} objects[MOST_OBJECTS];
+static size_t object_count;
+
+static void run_one(void **state)
+{
+    const struct test *const test = *state;
+    test->run(test->row);
+}
+
+void add_test(const char *name, void (*run)(const void *row), const void *row,
+              fixture_function *setup, fixture_function *teardown)
+{
+    if (test_count == MOST_TESTS) {
+        abort();
+    }
+    bodies[test_count] = (struct test){run, row};
+    tests[test_count] = (struct CMUnitTest){name, run_one, setup, teardown, &bodies[test_count]};
+    test_count++;
+}
+
+int run_all_tests(fixture_function *setup, fixture_function *teardown)
+{
+    return _cmocka_run_group_tests("tests", tests, test_count, setup, teardown);
+}
+
+void destroy_after(void *object, void (*destroy)(void *object))
+{
+    assert_true(object_count < MOST_OBJECTS);
+    objects[object_count].object = object;
+    objects[object_count].destroy = destroy;
+    object_count++;
+}
+
+void drop(void *object)
+{
+    size_t i = object_count;
+    while (i > 0 && objects[i - 1].object != object) {
+        i--;
+    }
+    assert_true(i > 0);
+    objects[i - 1].destroy(object);
+    object_count--;
+    memmove(&objects[i - 1], &objects[i], (object_count - (i - 1)) * sizeof(objects[0]));
+}
+
+void drop_all(void)
+{
+    while (object_count > 0) {
+        object_count--;
+        objects[object_count].destroy(objects[object_count].object);
+    }
+}
+
+int drop_after(void **state)
+{
+    (void)state;
+    drop_all();
+    return 0;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * Assertions
  * ---------------------------------------------------------------------------------------------- */
@@ -74,6 +191,34 @@ void assert_ok_(pdl_status status, const char *call, const char *file, int line)
         print_error("%s: succeeded, and changed the last error: %s\n", call, message);
         _fail(file, line);
     }
+}
+
+pdl_launch_report explained(pdl_kernel *kernel, const pdl_launch_desc *desc)
+{
+    pdl_launch_report filled = {.size = sizeof(filled)};
+    assert_ok(pdl_launch_explain(kernel, desc, &filled));
+    return filled;
+}
+
+pdl_occupancy occupancy_of(pdl_kernel *kernel, const pdl_launch_desc *desc)
+{
+    pdl_occupancy filled = {.size = sizeof(filled)};
+    assert_ok(pdl_launch_occupancy(kernel, desc, &filled));
+    return filled;
+}
+
+pdl_kernel_info kernel_info(pdl_kernel *kernel, int device)
+{
+    pdl_kernel_info filled = {.size = sizeof(filled)};
+    assert_ok(pdl_kernel_get(kernel, device, &filled));
+    return filled;
+}
+
+pdl_device_info device_info(int device)
+{
+    pdl_device_info filled = {.size = sizeof(filled)};
+    assert_ok(pdl_device_get(device, &filled));
+    return filled;
 }
 
 static bool holds_word(const char *sentence, const char *word)
@@ -203,222 +348,76 @@ static char window[8192];
 static char trigger_event;
 static char launch_event;
 
-static void set_access_policy(pdl_launch_desc *desc)
-{
-    desc->access_policy.base = window;
-    desc->access_policy.bytes = 0x123456789abcULL;
-    desc->access_policy.hit_ratio = 0.625f;
-    desc->access_policy.hit_property = PDL_ACCESS_PERSISTING;
-    desc->access_policy.miss_property = PDL_ACCESS_STREAMING;
-}
-
-static void value_access_policy(CUlaunchAttributeValue *value)
-{
-    value->accessPolicyWindow.base_ptr = window;
-    value->accessPolicyWindow.num_bytes = 0x123456789abcULL;
-    value->accessPolicyWindow.hitRatio = 0.625f;
-    value->accessPolicyWindow.hitProp = CU_ACCESS_PROPERTY_PERSISTING;
-    value->accessPolicyWindow.missProp = CU_ACCESS_PROPERTY_STREAMING;
-}
-
-static void set_cooperative(pdl_launch_desc *desc)
-{
-    desc->cooperative = 1;
-}
-
-static void value_one(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 1;
-}
-
-static void set_cluster(pdl_launch_desc *desc)
-{
-    desc->cluster[0] = 2;
-}
-
-static void value_cluster(CUlaunchAttributeValue *value)
-{
-    value->clusterDim.x = 2;
-    value->clusterDim.y = 1;
-    value->clusterDim.z = 1;
-}
-
-static void set_cluster_scheduling(pdl_launch_desc *desc)
-{
-    desc->cluster_scheduling = PDL_CLUSTER_SCHEDULING_LOAD_BALANCING;
-}
-
-static void value_cluster_scheduling(CUlaunchAttributeValue *value)
-{
-    value->clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
-}
-
-static void set_overlap(pdl_launch_desc *desc)
-{
-    desc->overlap = PDL_OVERLAP_AUTO;
-}
-
-static void value_overlap(CUlaunchAttributeValue *value)
-{
-    value->programmaticStreamSerializationAllowed = 1;
-}
-
-static void set_trigger_event(pdl_launch_desc *desc)
-{
-    desc->trigger_event = (CUevent)(void *)&trigger_event;
-    desc->trigger_at_block_start = 1;
-}
-
-static void value_trigger_event(CUlaunchAttributeValue *value)
-{
-    value->programmaticEvent.event = (CUevent)(void *)&trigger_event;
-    value->programmaticEvent.flags = 0;
-    value->programmaticEvent.triggerAtBlockStart = 1;
-}
-
-static void set_priority(pdl_launch_desc *desc)
-{
-    desc->priority = -5;
-}
-
-static void value_priority(CUlaunchAttributeValue *value)
-{
-    value->priority = -5;
-}
-
-static void set_domain_map(pdl_launch_desc *desc)
-{
-    desc->mem_sync_domain_map[0] = 3;
-    desc->mem_sync_domain_map[1] = 2;
-}
-
-static void value_domain_map(CUlaunchAttributeValue *value)
-{
-    value->memSyncDomainMap.default_ = 3;
-    value->memSyncDomainMap.remote = 2;
-}
-
-static void set_domain(pdl_launch_desc *desc)
-{
-    desc->mem_sync_domain = 1;
-}
-
-static void value_domain(CUlaunchAttributeValue *value)
-{
-    value->memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
-}
-
-static void set_preferred_cluster(pdl_launch_desc *desc)
-{
-    desc->preferred_cluster[0] = 4;
-}
-
-static void value_preferred_cluster(CUlaunchAttributeValue *value)
-{
-    value->clusterDim.x = 4;
-    value->clusterDim.y = 1;
-    value->clusterDim.z = 1;
-}
-
-static void set_launch_event(pdl_launch_desc *desc)
-{
-    desc->launch_event = (CUevent)(void *)&launch_event;
-}
-
-static void value_launch_event(CUlaunchAttributeValue *value)
-{
-    value->launchCompletionEvent.event = (CUevent)(void *)&launch_event;
-    value->launchCompletionEvent.flags = 0;
-}
-
-static void set_device_node(pdl_launch_desc *desc)
-{
-    desc->device_node = &field_device_node;
-}
-
-static void value_device_node(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 1; /* deviceUpdatable is an int at the same place */
-}
-
-static void set_carveout(pdl_launch_desc *desc)
-{
-    desc->shared_memory_carveout = 75;
-}
-
-static void value_carveout(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 75; /* sharedMemCarveout is an unsigned at the same place */
-}
-
-static void set_nvlink(pdl_launch_desc *desc)
-{
-    desc->nvlink_centric_scheduling = 1;
-}
-
-static void value_nvlink(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 1; /* as is nvlinkUtilCentricScheduling */
-}
-
-static void set_portable_cluster_size(pdl_launch_desc *desc)
-{
-    desc->portable_cluster_size = PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED;
-}
-
-static void value_portable_cluster_size(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 2; /* as is portableClusterSizeMode */
-}
-
-static void set_shared_memory_mode(pdl_launch_desc *desc)
-{
-    desc->shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
-}
-
-static void value_shared_memory_mode(CUlaunchAttributeValue *value)
-{
-    value->cooperative = 2; /* as is sharedMemoryMode */
-}
-
-#define CASE(field, id_, since_, set_, value_)                                                     \
+#define CASE(field, id_, since_, value_, ...)                                                      \
     {                                                                                              \
         .name = #field, .id = (CUlaunchAttributeID)(id_), .since = (since_),                       \
         .end = offsetof(pdl_launch_desc, field) + sizeof(((pdl_launch_desc *)NULL)->field),        \
-        .set = (set_), .value = (value_),                                                          \
+        .value = {VALUE value_}, .desc = {                                                         \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
+#define VALUE(...) __VA_ARGS__
+/* Members of the value that older headers do not have are ints or unsigned numbers where `cooperative` is. */
 const struct field_case field_cases[] = {
-    CASE(access_policy, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 12000, set_access_policy,
-         value_access_policy),
-    CASE(cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 12000, set_cooperative, value_one),
-    CASE(cluster, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 12000, set_cluster, value_cluster),
+    CASE(access_policy, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, 12000,
+         (.accessPolicyWindow = {.base_ptr = window,
+                                 .num_bytes = 0x123456789abcULL,
+                                 .hitRatio = 0.625f,
+                                 .hitProp = CU_ACCESS_PROPERTY_PERSISTING,
+                                 .missProp = CU_ACCESS_PROPERTY_STREAMING}),
+         .access_policy = {window, 0x123456789abcULL, 0.625f, PDL_ACCESS_PERSISTING,
+                           PDL_ACCESS_STREAMING, 0}),
+    CASE(cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, 12000, (.cooperative = 1), .cooperative = 1),
+    CASE(cluster, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 12000, (.clusterDim = {2, 1, 1}),
+         .cluster = {2}),
     CASE(cluster_scheduling, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 12000,
-         set_cluster_scheduling, value_cluster_scheduling),
-    CASE(overlap, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 12000, set_overlap,
-         value_overlap),
-    CASE(trigger_event, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 12000, set_trigger_event,
-         value_trigger_event),
-    CASE(priority, CU_LAUNCH_ATTRIBUTE_PRIORITY, 12000, set_priority, value_priority),
-    CASE(mem_sync_domain_map, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, 12000, set_domain_map,
-         value_domain_map),
-    CASE(mem_sync_domain, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, 12000, set_domain, value_domain),
-    CASE(preferred_cluster, ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 12080, set_preferred_cluster,
-         value_preferred_cluster),
-    CASE(launch_event, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 12030, set_launch_event,
-         value_launch_event),
-    CASE(device_node, ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 12040, set_device_node,
-         value_device_node),
-    CASE(shared_memory_carveout, ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 12050, set_carveout,
-         value_carveout),
-    CASE(nvlink_centric_scheduling, ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 13000, set_nvlink,
-         value_nvlink),
-    CASE(portable_cluster_size, ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, 13020,
-         set_portable_cluster_size, value_portable_cluster_size),
-    CASE(shared_memory_mode, ATTRIBUTE_SHARED_MEMORY_MODE, 13020, set_shared_memory_mode,
-         value_shared_memory_mode),
+         (.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING),
+         .cluster_scheduling = PDL_CLUSTER_SCHEDULING_LOAD_BALANCING),
+    CASE(overlap, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 12000,
+         (.programmaticStreamSerializationAllowed = 1), .overlap = PDL_OVERLAP_AUTO),
+    CASE(trigger_event, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 12000,
+         (.programmaticEvent = {(CUevent)(void *)&trigger_event, 0, 1}),
+         .trigger_event = (CUevent)(void *)&trigger_event, .trigger_at_block_start = 1),
+    CASE(priority, CU_LAUNCH_ATTRIBUTE_PRIORITY, 12000, (.priority = -5), .priority = -5),
+    CASE(mem_sync_domain_map, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, 12000,
+         (.memSyncDomainMap = {3, 2}), .mem_sync_domain_map = {3, 2}),
+    CASE(mem_sync_domain, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, 12000,
+         (.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE), .mem_sync_domain = 1),
+    CASE(preferred_cluster, ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, 12080, (.clusterDim = {4, 1, 1}),
+         .preferred_cluster = {4}),
+    CASE(launch_event, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 12030,
+         (.launchCompletionEvent = {(CUevent)(void *)&launch_event, 0}),
+         .launch_event = (CUevent)(void *)&launch_event),
+    CASE(device_node, ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, 12040, (.cooperative = 1),
+         .device_node = &field_device_node),
+    CASE(shared_memory_carveout, ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 12050,
+         (.cooperative = 75), .shared_memory_carveout = 75),
+    CASE(nvlink_centric_scheduling, ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING, 13000,
+         (.cooperative = 1), .nvlink_centric_scheduling = 1),
+    CASE(portable_cluster_size, ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE, 13020, (.cooperative = 2),
+         .portable_cluster_size = PDL_PORTABLE_CLUSTER_SIZE_NOT_REQUIRED),
+    CASE(shared_memory_mode, ATTRIBUTE_SHARED_MEMORY_MODE, 13020, (.cooperative = 2),
+         .shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE),
 };
 #undef CASE
+#undef VALUE
 const size_t field_case_count = COUNT_OF(field_cases);
+
+/* The other fields of the case are zero, and so are other bytes of this one. */
+void set_field(const struct field_case *field, pdl_launch_desc *desc)
+{
+    const unsigned char *const from = (const unsigned char *)&field->desc;
+    for (size_t i = 0; i < sizeof(*desc); i++) {
+        if (from[i] != 0) {
+            ((unsigned char *)desc)[i] = from[i];
+        }
+    }
+}
+
+void expect_field(struct expected *expected, const struct field_case *field)
+{
+    memcpy(expect_attribute(expected, field->id), &field->value, sizeof(field->value));
+}
 
 const struct field_case *field_case_of(CUlaunchAttributeID id)
 {

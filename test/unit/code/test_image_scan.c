@@ -10,24 +10,12 @@
 static void check_image(const void *image, size_t size, pdl_known waits, pdl_known triggers,
                         const char *what)
 {
-    pdl_kernel *kernel = NULL;
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    assert_ok(pdl_kernel_from_image(image, size, "fc1", &kernel));
-    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    pdl_kernel *kernel = test_image_kernel(image, size, "fc1");
+    const pdl_kernel_info info = kernel_info(kernel, 0);
     if (info.waits != (uint32_t)waits || info.triggers != (uint32_t)triggers) {
         fail_msg("waits %u, triggers %u, not %u and %u: %s", info.waits, info.triggers,
                  (unsigned)waits, (unsigned)triggers, what);
     }
-    pdl_kernel_destroy(kernel);
-}
-
-static void check_text(const char *text, pdl_known waits, pdl_known triggers)
-{
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    check_image(copy, strlen(text), waits, triggers, text);     /* without its NUL */
-    check_image(copy, strlen(text) + 1, waits, triggers, text); /* and with it */
-    free(copy);
 }
 
 static void check_bytes(const struct bytes *bytes, pdl_known waits, pdl_known triggers)
@@ -37,85 +25,74 @@ static void check_bytes(const struct bytes *bytes, pdl_known waits, pdl_known tr
 
 /* ---- PTX ------------------------------------------------------------------------------------ */
 
-static void waits_and_triggers_of_a_body_are_known(void **state)
-{
-    (void)state;
-    check_text(HEAD ".visible .entry fc1() { griddepcontrol.wait; ret; }", PDL_YES, PDL_NO);
-    check_text(HEAD ".entry fc1(.param .u64 a)\n.maxntid 32, 1, 1\n{\n\tret;\n}\n", PDL_NO, PDL_NO);
-    check_text(HEAD ".visible .entry fc1()\n{\n@%p1 griddepcontrol.wait;{{\n"
-                    "griddepcontrol.launch_dependents;}}ret;}",
-               PDL_YES, PDL_YES);
-}
+static const struct text_row {
+    const char *name, *text;
+    pdl_known waits, triggers;
+} text_rows[] = {
+    {"a wait", ".visible .entry fc1() { griddepcontrol.wait; ret; }", PDL_YES, PDL_NO},
+    {"neither", ".entry fc1(.param .u64 a)\n.maxntid 32, 1, 1\n{\n\tret;\n}\n", PDL_NO, PDL_NO},
+    {"both, in blocks and behind a predicate",
+     ".visible .entry fc1()\n{\n@%p1 griddepcontrol.wait;{{\n"
+     "griddepcontrol.launch_dependents;}}ret;}",
+     PDL_YES, PDL_YES},
+    {"what stands in another kernel is not in this",
+     ".visible .entry fc2() { griddepcontrol.wait; ret; }\n.visible .entry fc1() { ret; }\n"
+     ".visible .entry fc11() { griddepcontrol.launch_dependents; ret; }",
+     PDL_NO, PDL_NO},
+    {"comments and strings are not code",
+     ".file 1 \"} griddepcontrol.wait;\"\n.visible .entry fc1() {\n"
+     "// griddepcontrol.wait; }\n/* griddepcontrol.wait; } */ .pragma \"a}b\";\n"
+     "my_griddepcontrol.wait: griddepcontrol.launch_dependents;\nret; }",
+     PDL_NO, PDL_YES},
+#define FUNCTIONS                                                                                  \
+    ".func (.param .b32 r) middle(.param .b64 a);\n"                                               \
+    ".func deep() { griddepcontrol.wait; ret; }\n"                                                 \
+    ".func (.param .b32 r) middle(.param .b64 a)\n{ call.uni deep, (); call deep; ret; }\n"        \
+    ".func round() { call round; ret; }\n"                                                         \
+    ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+    {"calls are followed", FUNCTIONS ".entry fc1() { call.uni (r0), middle, (a0); ret; }", PDL_YES,
+     PDL_NO},
+    {"also in a circle", FUNCTIONS ".entry fc1() { call round; ret; }", PDL_NO, PDL_NO},
+    {"vprintf() is known", FUNCTIONS ".entry fc1() { call.uni (r0), vprintf, (a0, a1); ret; }",
+     PDL_NO, PDL_NO},
+    {"another function that is elsewhere is not",
+     ".extern .func far();\n.entry fc1() { call far; ret; }", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"nor is what a pointer means", ".entry fc1() { call (r0), %rd1, (a0), prototype_0; ret; }",
+     PDL_UNKNOWN, PDL_UNKNOWN},
+    {"but a wait beside it is",
+     ".entry fc1() { call %rd1, prototype_0; griddepcontrol.wait; ret; }", PDL_YES, PDL_UNKNOWN},
+    {"no such kernel", ".entry fc2() { ret; }", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"no body", ".entry fc1();", PDL_UNKNOWN, PDL_UNKNOWN},
+    {"a body that is cut short", ".entry fc1() { ret;", PDL_UNKNOWN, PDL_UNKNOWN},
+};
 
-static void what_stands_in_another_kernel_is_not_in_this(void **state)
+TEST_ROWS(ptx_is_read, text_rows, mock_setup, mock_teardown)
 {
-    (void)state;
-    check_text(HEAD ".visible .entry fc2() { griddepcontrol.wait; ret; }\n"
-                    ".visible .entry fc1() { ret; }\n"
-                    ".visible .entry fc11() { griddepcontrol.launch_dependents; ret; }",
-               PDL_NO, PDL_NO);
-}
-
-static void comments_and_strings_are_not_code(void **state)
-{
-    (void)state;
-    check_text(HEAD ".file 1 \"} griddepcontrol.wait;\"\n.visible .entry fc1() {\n"
-                    "// griddepcontrol.wait; }\n/* griddepcontrol.wait; } */ .pragma \"a}b\";\n"
-                    "my_griddepcontrol.wait: griddepcontrol.launch_dependents;\nret; }",
-               PDL_NO, PDL_YES);
-}
-
-static void calls_are_followed(void **state)
-{
-    (void)state;
-    static const char functions[] =
-        ".func (.param .b32 r) middle(.param .b64 a);\n"
-        ".func deep() { griddepcontrol.wait; ret; }\n"
-        ".func (.param .b32 r) middle(.param .b64 a)\n{ call.uni deep, (); call deep; ret; }\n"
-        ".func round() { call round; ret; }\n";
     char text[1024];
-    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call.uni (r0), middle, (a0); ret; }",
-                   functions);
-    check_text(text, PDL_YES, PDL_NO);
-    (void)snprintf(text, sizeof(text), HEAD "%s.entry fc1() { call round; ret; }", functions);
-    check_text(text, PDL_NO, PDL_NO);
-    (void)snprintf(text, sizeof(text),
-                   HEAD "%s.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
-                        ".entry fc1() { call.uni (r0), vprintf, (a0, a1); ret; }",
-                   functions);
-    check_text(text, PDL_NO, PDL_NO);
+    const size_t length = (size_t)snprintf(text, sizeof(text), HEAD "%s", row->text);
+    for (size_t size = length; size <= length + 1; size++) { /* without its NUL, and with it */
+        void *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, text, size);
+        check_image(copy, size, row->waits, row->triggers, row->text);
+        free(copy);
+    }
 }
 
-static void what_cannot_be_followed_is_unknown(void **state)
+TEST(no_text_does_harm)
 {
-    (void)state;
-    check_text(HEAD ".extern .func far();\n.entry fc1() { call far; ret; }", PDL_UNKNOWN,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc1() { call (r0), %rd1, (a0), prototype_0; ret; }", PDL_UNKNOWN,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc1() { call %rd1, prototype_0; griddepcontrol.wait; ret; }", PDL_YES,
-               PDL_UNKNOWN);
-    check_text(HEAD ".entry fc2() { ret; }", PDL_UNKNOWN, PDL_UNKNOWN); /* no such kernel in it */
-    check_text(HEAD ".entry fc1();", PDL_UNKNOWN, PDL_UNKNOWN);         /* no body */
-    check_text(HEAD ".entry fc1() { ret;", PDL_UNKNOWN, PDL_UNKNOWN);   /* it is cut short */
-}
-
-static void no_text_does_harm(void **state)
-{
-    (void)state;
     static const char text[] =
         HEAD ".func (.param .b32 r) f(.param .b64 a) { ret; }\n/* c */ .file 1 \"a\"\n"
              ".entry fc1(.param .u64 p) { call.uni (r0), f, (p); griddepcontrol.wait; ret; }";
     const size_t head = strlen(HEAD);
     for (size_t size = head; size <= strlen(text); size++) {
         for (size_t skip = 0; skip < 2; skip++) {
-            pdl_kernel *kernel = NULL;
             char *part = malloc(size);
             assert_non_null(part);
             memcpy(part, text, size);
             part[size - 1] = skip != 0 ? '(' : part[size - 1];
-            assert_ok(pdl_kernel_from_image(part, size, "fc1", &kernel));
-            pdl_kernel_destroy(kernel);
+            pdl_kernel *kernel = test_image_kernel(part, size, "fc1");
+            drop_kernel(kernel);
             free(part);
         }
     }
@@ -123,9 +100,8 @@ static void no_text_does_harm(void **state)
 
 /* ---- cubins --------------------------------------------------------------------------------- */
 
-static void the_opcodes_of_a_cubin_are_looked_for(void **state)
+TEST(the_opcodes_of_a_cubin_are_looked_for)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     struct bytes bytes = make_cubin(&cubin);
     check_bytes(&bytes, PDL_YES, PDL_YES);
@@ -144,27 +120,23 @@ static void the_opcodes_of_a_cubin_are_looked_for(void **state)
     bytes_free(&bytes);
 }
 
-static void code_that_looks_like_the_newest_overlaps_and_says_so(void **state)
+TEST(code_that_looks_like_the_newest_overlaps_and_says_so)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 130,
         .functions = {{.name = "fc1", .code = {OP_WAIT, OP_EXIT, MADE_OVER(OP_BRANCH, -1)}}}};
     struct bytes bytes = make_cubin(&cubin);
-    pdl_kernel *kernel = NULL;
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     const pdl_launch_desc desc =
         PDL_LAUNCH_DESC(.grid = {1}, .block = {32}, .overlap = PDL_OVERLAP_AUTO);
     mock.code = 130;
-    assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
-    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    pdl_kernel *kernel = test_image_kernel(bytes.data, bytes.size, "fc1");
+    const pdl_kernel_info info = kernel_info(kernel, 0);
     assert_int_equal(info.waits, PDL_YES);
     assert_non_null(strstr(info.unknown_why, "sm_121"));
-    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    const pdl_launch_report report = explained(kernel, &desc);
     assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
     assert_non_null(strstr(report.message, info.unknown_why));
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     bytes_free(&bytes);
 }
 
@@ -205,20 +177,17 @@ static void check_fatbin(const struct entry *entries, size_t count, int capabili
     attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = capability / 10;
     attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = capability % 10;
     mock_apply();
-    pdl_kernel *kernel = NULL;
-    assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    assert_ok(pdl_kernel_get(kernel, 0, &info));
+    pdl_kernel *kernel = test_image_kernel(bytes.data, bytes.size, "fc1");
+    const pdl_kernel_info info = kernel_info(kernel, 0);
     if (info.waits != (uint32_t)waits) {
         fail_msg("on %d: waits %u, not %u", capability, info.waits, (unsigned)waits);
     }
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     bytes_free(&bytes);
 }
 
-static void the_code_that_the_device_runs_decides(void **state)
+TEST(the_code_that_the_device_runs_decides)
 {
-    (void)state;
     const struct entry entries[] = {
         {MADE_CUBIN, 80, 0, false, false}, {MADE_CUBIN, 90, 0, true, false},
         {MADE_PTX, 80, 0, false, false},   {MADE_PTX, 90, 0, false, false},
@@ -232,9 +201,8 @@ static void the_code_that_the_device_runs_decides(void **state)
     check_fatbin(entries, COUNT_OF(entries), 121, PDL_YES); /* PTX for 12.0 */
 }
 
-static void code_for_one_architecture_or_family_is_for_no_other(void **state)
+TEST(code_for_one_architecture_or_family_is_for_no_other)
 {
-    (void)state;
     const struct entry entries[] = {{MADE_PTX, 90, MADE_A, true, false},
                                     {MADE_PTX, 100, MADE_F, true, false},
                                     {MADE_PTX, 80, 0, false, false}};
@@ -245,9 +213,8 @@ static void code_for_one_architecture_or_family_is_for_no_other(void **state)
     check_fatbin(entries, 2, 120, PDL_UNKNOWN); /* none */
 }
 
-static void what_is_compressed_is_unknown_where_it_is_chosen(void **state)
+TEST(what_is_compressed_is_unknown_where_it_is_chosen)
 {
-    (void)state;
     const struct entry entries[] = {{MADE_CUBIN, 90, 0, false, false},
                                     {MADE_PTX, 90, 0, false, true}};
     check_fatbin(entries, COUNT_OF(entries), 90, PDL_NO);
@@ -264,9 +231,8 @@ static void add_table(struct bytes *bytes)
     (void)fatbin_add_table(bytes, 0, images, 2);
 }
 
-static void the_images_of_a_table_are_chosen_from(void **state)
+TEST(the_images_of_a_table_are_chosen_from)
 {
-    (void)state;
     struct bytes bytes = {0};
     const size_t begin = fatbin_begin(&bytes);
     add_table(&bytes);
@@ -277,9 +243,8 @@ static void the_images_of_a_table_are_chosen_from(void **state)
     bytes_free(&bytes);
 }
 
-static void beside_an_entry_of_an_unknown_kind_nothing_is_known(void **state)
+TEST(beside_an_entry_of_an_unknown_kind_nothing_is_known)
 {
-    (void)state;
     static const unsigned kinds[] = {MADE_LTO, MADE_TILE, 4, 0x200};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const bool known = i < 2;
@@ -293,9 +258,8 @@ static void beside_an_entry_of_an_unknown_kind_nothing_is_known(void **state)
     }
 }
 
-static void code_that_is_equally_good_has_to_agree(void **state)
+TEST(code_that_is_equally_good_has_to_agree)
 {
-    (void)state;
     struct entry entries[] = {{MADE_CUBIN, 90, 0, true, false},
                               {MADE_CUBIN, 90, MADE_A, false, false}};
     check_fatbin(entries, COUNT_OF(entries), 90, PDL_UNKNOWN);
@@ -303,9 +267,8 @@ static void code_that_is_equally_good_has_to_agree(void **state)
     check_fatbin(entries, COUNT_OF(entries), 90, PDL_YES);
 }
 
-static void devices_of_two_kinds_have_to_agree(void **state)
+TEST(devices_of_two_kinds_have_to_agree)
 {
-    (void)state;
     struct entry entries[] = {{MADE_CUBIN, 90, 0, true, false}, {MADE_CUBIN, 100, 0, true, false}};
     int *second = mock.devices[1].attributes;
     second[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 10;
@@ -315,17 +278,15 @@ static void devices_of_two_kinds_have_to_agree(void **state)
     check_fatbin(entries, COUNT_OF(entries), 90, PDL_UNKNOWN);
 }
 
-static void a_damaged_entry_is_unknown(void **state)
+TEST(a_damaged_entry_is_unknown)
 {
-    (void)state;
     struct bytes cubin = make_cubin(&plain_cubin);
     struct bytes bytes = make_fatbin(MADE_CUBIN, 90, cubin.data, cubin.size);
     check_bytes(&bytes, PDL_YES, PDL_YES);
     for (size_t at = 16; at < bytes.size; at++) {
-        pdl_kernel *kernel = NULL;
         bytes.data[at] ^= 0xff;
-        assert_ok(pdl_kernel_from_image(bytes.data, bytes.size, "fc1", &kernel));
-        pdl_kernel_destroy(kernel);
+        pdl_kernel *kernel = test_image_kernel(bytes.data, bytes.size, "fc1");
+        drop_kernel(kernel);
         bytes.data[at] ^= 0xff;
     }
     bytes_free(&cubin);
@@ -334,51 +295,14 @@ static void a_damaged_entry_is_unknown(void **state)
 
 /* ---- what it is good for -------------------------------------------------------------------- */
 
-static void a_kernel_that_does_not_wait_is_not_overlapped(void **state)
+TEST(what_is_declared_stands_above_what_was_read)
 {
-    (void)state;
-    static const char text[] = HEAD ".entry fc1() { griddepcontrol.launch_dependents; ret; }";
-    pdl_kernel *kernel = NULL;
-    pdl_launch_desc desc = plain_desc();
-    struct expected expected = {0};
-    assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
-    desc.overlap = PDL_OVERLAP_AUTO;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_attributes(mock_last_launch(), &expected);
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_OVERLAP, "overlap",
-                   pdl_reason_string(PDL_REASON_NO_WAIT));
-    pdl_kernel_destroy(kernel);
-}
-
-static void one_that_waits_is(void **state)
-{
-    (void)state;
-    static const char text[] = HEAD ".entry fc1() { griddepcontrol.wait; ret; }";
-    pdl_kernel *kernel = NULL;
-    pdl_launch_desc desc = plain_desc();
-    struct expected expected = {0};
-    expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-        ->programmaticStreamSerializationAllowed = 1;
-    assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_attributes(mock_last_launch(), &expected);
-    pdl_kernel_destroy(kernel);
-}
-
-static void what_is_declared_stands_above_what_was_read(void **state)
-{
-    (void)state;
     static const char text[] = HEAD ".entry fc1() { ret; }";
     static const pdl_known declared[] = {PDL_YES, PDL_UNKNOWN};
-    pdl_launch_desc desc = plain_desc();
-    desc.overlap = PDL_OVERLAP_AUTO;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     for (size_t i = 0; i < COUNT_OF(declared); i++) {
-        pdl_kernel *kernel = NULL;
-        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        assert_ok(pdl_kernel_from_image(text, sizeof(text), "fc1", &kernel));
-        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        pdl_kernel *kernel = test_image_kernel(text, sizeof(text), "fc1");
+        pdl_kernel_info info = kernel_info(kernel, 0);
         assert_int_equal(info.overlap_reason, PDL_REASON_NO_WAIT);
         assert_ok(pdl_kernel_declare(kernel, declared[i], PDL_UNKNOWN));
         assert_ok(pdl_kernel_get(kernel, 0, &info));
@@ -387,32 +311,5 @@ static void what_is_declared_stands_above_what_was_read(void **state)
                          declared[i] == PDL_YES ? PDL_REASON_GRANTED : PDL_REASON_WAITS_UNKNOWN);
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock_last_launch()->attribute_count, declared[i] == PDL_YES);
-        pdl_kernel_destroy(kernel);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(waits_and_triggers_of_a_body_are_known),
-        MOCK_TEST(what_stands_in_another_kernel_is_not_in_this),
-        MOCK_TEST(comments_and_strings_are_not_code),
-        MOCK_TEST(calls_are_followed),
-        MOCK_TEST(what_cannot_be_followed_is_unknown),
-        MOCK_TEST(no_text_does_harm),
-        MOCK_TEST(the_opcodes_of_a_cubin_are_looked_for),
-        MOCK_TEST(code_that_looks_like_the_newest_overlaps_and_says_so),
-        MOCK_TEST(the_images_of_a_table_are_chosen_from),
-        MOCK_TEST(beside_an_entry_of_an_unknown_kind_nothing_is_known),
-        MOCK_TEST(the_code_that_the_device_runs_decides),
-        MOCK_TEST(code_for_one_architecture_or_family_is_for_no_other),
-        MOCK_TEST(what_is_compressed_is_unknown_where_it_is_chosen),
-        MOCK_TEST(code_that_is_equally_good_has_to_agree),
-        MOCK_TEST(devices_of_two_kinds_have_to_agree),
-        MOCK_TEST(a_damaged_entry_is_unknown),
-        MOCK_TEST(a_kernel_that_does_not_wait_is_not_overlapped),
-        MOCK_TEST(one_that_waits_is),
-        MOCK_TEST(what_is_declared_stands_above_what_was_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,14 +43,6 @@ static void lay(unsigned which, const char *text)
     wrappers[which] = (struct wrapper){.magic = MAGIC, .version = 1, .data = rooms[which]};
 }
 
-static int clear(void **state)
-{
-    (void)state;
-    memset(wrappers, 0, sizeof(wrappers));
-    pdl_object_forget();
-    return 0;
-}
-
 static void check(const char *name, pdl_known waits, enum pdl_why why)
 {
     const struct pdl_scan_answer answer = pdl_object_scan(&wrappers, name, &device);
@@ -60,9 +52,17 @@ static void check(const char *name, pdl_known waits, enum pdl_why why)
     }
 }
 
-static void the_kernels_of_all_fatbins_are_found(void **state)
+static int clear(void **state)
 {
     (void)state;
+    memset(wrappers, 0, sizeof(wrappers));
+    pdl_object_forget();
+    return 0;
+}
+#define OBJECT_TEST(name) TEST_WITH(name, clear, clear)
+
+OBJECT_TEST(the_kernels_of_all_fatbins_are_found)
+{
     lay(0, HEAD WAITS("fc1") NEVER("fc2"));
     lay(1, HEAD NEVER("fc3"));
     check("fc1", PDL_YES, PDL_WHY_NOTHING);
@@ -72,9 +72,8 @@ static void the_kernels_of_all_fatbins_are_found(void **state)
     check("fc11", PDL_UNKNOWN, PDL_WHY_NOT_FOUND);
 }
 
-static void an_object_is_read_once(void **state)
+OBJECT_TEST(an_object_is_read_once)
 {
-    (void)state;
     lay(0, HEAD WAITS("fc1"));
     check("fc1", PDL_YES, PDL_WHY_NOTHING);
     lay(0, HEAD NEVER("fc1"));
@@ -83,18 +82,16 @@ static void an_object_is_read_once(void **state)
     check("fc1", PDL_NO, PDL_WHY_NOTHING);
 }
 
-static void codes_of_one_name_have_to_agree(void **state)
+OBJECT_TEST(codes_of_one_name_have_to_agree)
 {
-    (void)state;
     lay(0, HEAD WAITS("fc1") WAITS("fc2"));
     lay(1, HEAD WAITS("fc1") NEVER("fc2"));
     check("fc1", PDL_YES, PDL_WHY_NOTHING);
     check("fc2", PDL_UNKNOWN, PDL_WHY_DIFFERENT);
 }
 
-static void what_the_driver_runs_has_to_be_what_was_read(void **state)
+OBJECT_TEST(what_the_driver_runs_has_to_be_what_was_read)
 {
-    (void)state;
     const struct pdl_object_code other = {
         .capability = 90, .ptx_version = 80, .binary_version = 90};
     lay(0, HEAD WAITS("fc1"));
@@ -103,9 +100,8 @@ static void what_the_driver_runs_has_to_be_what_was_read(void **state)
     assert_int_equal(answer.why, PDL_WHY_VERSION);
 }
 
-static void what_cannot_be_read_makes_all_unknown(void **state)
+OBJECT_TEST(what_cannot_be_read_makes_all_unknown)
 {
-    (void)state;
     lay(0, HEAD WAITS("fc1"));
     lay(1, HEAD NEVER("fc2"));
     rooms[1][20] = 0xff; /* the size of an entry's header */
@@ -114,9 +110,8 @@ static void what_cannot_be_read_makes_all_unknown(void **state)
     check("fc2", PDL_UNKNOWN, PDL_WHY_DAMAGED);
 }
 
-static void what_was_linked_stands_for_its_inputs(void **state)
+OBJECT_TEST(what_was_linked_stands_for_its_inputs)
 {
-    (void)state;
     static const void *inputs[] = {rooms[1], NULL};
     lay(0, HEAD WAITS("fc1"));
     lay(1, HEAD NEVER("fc1") NEVER("fc2"));
@@ -126,9 +121,8 @@ static void what_was_linked_stands_for_its_inputs(void **state)
     check("fc2", PDL_UNKNOWN, PDL_WHY_NOT_FOUND);
 }
 
-static void what_only_looks_like_a_wrapper_is_none(void **state)
+OBJECT_TEST(what_only_looks_like_a_wrapper_is_none)
 {
-    (void)state;
     lay(0, HEAD WAITS("fc1"));
     wrappers[1] = (struct wrapper){.magic = MAGIC, .version = 1, .data = (const void *)1};
     wrappers[2] = (struct wrapper){.magic = MAGIC, .version = 7, .data = rooms[0]};
@@ -140,9 +134,8 @@ static void what_only_looks_like_a_wrapper_is_none(void **state)
     check("fc1", PDL_YES, PDL_WHY_NOTHING);
 }
 
-static void an_address_in_no_object_is_not_found(void **state)
+OBJECT_TEST(an_address_in_no_object_is_not_found)
 {
-    (void)state;
     int on_the_stack = 0;
     lay(0, HEAD WAITS("fc1"));
     assert_int_equal(pdl_object_scan(&on_the_stack, "fc1", &device).why, PDL_WHY_NOT_FOUND);
@@ -162,9 +155,8 @@ static void *ask(void *unused)
     return NULL;
 }
 
-static void threads_may_ask_at_the_same_time(void **state)
+OBJECT_TEST(threads_may_ask_at_the_same_time)
 {
-    (void)state;
     pthread_t threads[4];
     lay(0, HEAD WAITS("fc1") NEVER("fc2"));
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
@@ -173,22 +165,4 @@ static void threads_may_ask_at_the_same_time(void **state)
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
-}
-
-#define OBJECT_TEST(function) cmocka_unit_test_setup_teardown(function, clear, clear)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        OBJECT_TEST(the_kernels_of_all_fatbins_are_found),
-        OBJECT_TEST(an_object_is_read_once),
-        OBJECT_TEST(codes_of_one_name_have_to_agree),
-        OBJECT_TEST(what_the_driver_runs_has_to_be_what_was_read),
-        OBJECT_TEST(what_cannot_be_read_makes_all_unknown),
-        OBJECT_TEST(what_was_linked_stands_for_its_inputs),
-        OBJECT_TEST(what_only_looks_like_a_wrapper_is_none),
-        OBJECT_TEST(an_address_in_no_object_is_not_found),
-        OBJECT_TEST(threads_may_ask_at_the_same_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,15 +123,13 @@ static int turns(unsigned seed, int count)
     return wrong;
 }
 
-static void what_is_unloaded_is_forgotten(void **state)
+PLAIN_TEST(what_is_unloaded_is_forgotten)
 {
-    (void)state;
     assert_int_equal(turns(1, TURNS), 0);
 }
 
-static void all_are_known_at_once(void **state)
+PLAIN_TEST(all_are_known_at_once)
 {
-    (void)state;
     void *handles[OBJECTS];
     const void *own[OBJECTS];
     const void *shared[OBJECTS];
@@ -207,9 +205,8 @@ static void *use(void *argument)
     return NULL;
 }
 
-static void threads_and_children_are_told_the_truth(void **state)
+PLAIN_TEST(threads_and_children_are_told_the_truth)
 {
-    (void)state;
     pthread_t threads[THREADS];
     unsigned numbers[THREADS];
     atomic_store(&is_over, false);
@@ -253,26 +250,23 @@ static int32_t find_function(const void *symbol, CUfunction *function)
     return 0;
 }
 
-static void kernels_of_objects_that_come_and_go_are_gated_by_their_own_code(void **state)
+TEST(kernels_of_objects_that_come_and_go_are_gated_by_their_own_code)
 {
-    (void)state;
     static const pdl_runtime_ops ops = {.size = sizeof(ops),
                                         .runtime_version = MOCK_VERSION,
                                         .launch = launch_none,
                                         .get_function = find_function};
-    pdl_launch_desc desc = plain_desc();
-    desc.overlap = PDL_OVERLAP_AUTO;
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     for (int i = 0; i < 4 * OBJECTS; i++) {
         const int object = i % OBJECTS;
         const void *own = NULL;
         const void *shared = NULL;
         pdl_kernel *kernel = NULL;
-        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
         void *const handle = load(object, &own, &shared);
         assert_non_null(handle);
         assert_ok(pdl_kernel_from_runtime(own, &ops, &kernel));
         assert_ok(pdl_launch(kernel, &desc, NULL));
-        assert_ok(pdl_launch_explain(kernel, &desc, &report));
+        const pdl_launch_report report = explained(kernel, &desc);
         assert_int_equal(report.overlap_reason,
                          waits(object) ? PDL_REASON_GRANTED : PDL_REASON_NO_WAIT);
         pdl_kernel_destroy(kernel);
@@ -282,11 +276,5 @@ static void kernels_of_objects_that_come_and_go_are_gated_by_their_own_code(void
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_unloaded_is_forgotten),
-        cmocka_unit_test(all_are_known_at_once),
-        cmocka_unit_test(threads_and_children_are_told_the_truth),
-        MOCK_TEST(kernels_of_objects_that_come_and_go_are_gated_by_their_own_code),
-    };
-    return cmocka_run_group_tests(tests, make_objects, remove_objects);
+    return run_all_tests(make_objects, remove_objects);
 }

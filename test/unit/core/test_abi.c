@@ -8,9 +8,8 @@
 
 /* A field that somebody appends must be added above: the sizes would not change if it filled
  * padding. */
-static void the_descriptor_has_no_padding_but_before_the_stream(void **state)
+PLAIN_TEST(the_descriptor_has_no_padding_but_before_the_stream)
 {
-    (void)state;
     pdl_launch_desc desc;
     size_t named = 0;
 #define ADD(member) named += sizeof(desc.member)
@@ -46,9 +45,8 @@ static void the_descriptor_has_no_padding_but_before_the_stream(void **state)
     assert_int_equal(named + 4, sizeof(desc));
 }
 
-static void enumerators_keep_their_values(void **state)
+PLAIN_TEST(enumerators_keep_their_values)
 {
-    (void)state;
     assert_int_equal(PDL_OVERLAP_NONE, 0);
     assert_int_equal(PDL_OVERLAP_AUTO, 1);
     assert_int_equal(PDL_OVERLAP_REQUIRE, 2);
@@ -95,9 +93,8 @@ static void enumerators_keep_their_values(void **state)
     assert_int_equal(PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING, 0x10);
 }
 
-static void the_two_ways_to_make_a_descriptor_agree(void **state)
+PLAIN_TEST(the_two_ways_to_make_a_descriptor_agree)
 {
-    (void)state;
     pdl_launch_desc by_function;
     memset(&by_function, 0xa5, sizeof(by_function));
     pdl_launch_desc_init(&by_function);
@@ -107,21 +104,9 @@ static void the_two_ways_to_make_a_descriptor_agree(void **state)
     assert_memory_equal(&by_function, &by_macro, sizeof(by_function));
 }
 
-static void the_library_is_of_the_headers_version(void **state)
+PLAIN_TEST(the_library_is_of_the_headers_version)
 {
-    (void)state;
     assert_int_equal(pdl_version(), PDL_VERSION);
     assert_int_equal(PDL_VERSION,
                      PDL_VERSION_MAJOR * 10000 + PDL_VERSION_MINOR * 100 + PDL_VERSION_PATCH);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_descriptor_has_no_padding_but_before_the_stream),
-        cmocka_unit_test(enumerators_keep_their_values),
-        cmocka_unit_test(the_two_ways_to_make_a_descriptor_agree),
-        cmocka_unit_test(the_library_is_of_the_headers_version),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

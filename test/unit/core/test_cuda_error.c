@@ -20,9 +20,8 @@ static pdl_status set_last(pdl_status status, const char *call, int32_t cuda_res
     return pdl_error_record(&error);
 }
 
-static void every_error_has_one_of_both_and_success_is_success(void **state)
+TEST(every_error_has_one_of_both_and_success_is_success)
 {
-    (void)state;
     static const pdl_status listed[] = {
 #define PDL_TEST_LISTED(status, cu_result, cuda_error) status,
         PDL_STATUS_CUDA_LIST(PDL_TEST_LISTED)};
@@ -41,18 +40,16 @@ static void every_error_has_one_of_both_and_success_is_success(void **state)
     }
 }
 
-static void what_is_no_status_is_an_unknown_error(void **state)
+TEST(what_is_no_status_is_an_unknown_error)
 {
-    (void)state;
     assert_int_equal(pdl_cu_result((pdl_status)-1000), CUDA_ERROR_UNKNOWN);
     assert_int_equal(pdl_cuda_error((pdl_status)-1000), cudaErrorUnknown);
     assert_int_equal(pdl_cu_result((pdl_status)1), CUDA_ERROR_UNKNOWN);
     assert_int_equal(pdl_cuda_error((pdl_status)1), cudaErrorUnknown);
 }
 
-static void what_cuda_returned_for_the_status_is_returned_again(void **state)
+TEST(what_cuda_returned_for_the_status_is_returned_again)
 {
-    (void)state;
     const pdl_status fault = set_last(PDL_ERROR_DEVICE_FAULT, "cuLaunchKernelEx", 700);
     assert_int_equal(pdl_cu_result(fault), CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_int_equal(pdl_cuda_error(fault), cudaErrorIllegalAddress);
@@ -63,9 +60,8 @@ static void what_cuda_returned_for_the_status_is_returned_again(void **state)
     assert_int_equal(pdl_cuda_error(PDL_SUCCESS), cudaSuccess);
 }
 
-static void numbers_of_the_runtime_alone_are_no_results_of_the_driver(void **state)
+TEST(numbers_of_the_runtime_alone_are_no_results_of_the_driver)
 {
-    (void)state;
     static const int32_t own[] = {12, 13, 16, 17, 18, 19, 20, 21, 22, 23,  24,
                                   25, 26, 27, 28, 31, 32, 35, 37, 43, 44,  45,
                                   49, 52, 53, 65, 66, 67, 68, 69, 98, 103, 127};
@@ -85,19 +81,17 @@ static void numbers_of_the_runtime_alone_are_no_results_of_the_driver(void **sta
     assert_int_equal(pdl_cuda_error(status), cudaErrorInvalidConfiguration);
 }
 
-static void results_of_other_libraries_are_not_taken_for_cudas(void **state)
+TEST(results_of_other_libraries_are_not_taken_for_cudas)
 {
-    (void)state;
     const pdl_status status = set_last(PDL_ERROR_COMPILE, "nvrtcCompileProgram", 6);
     assert_int_equal(pdl_cu_result(status), CUDA_ERROR_INVALID_SOURCE);
     assert_int_equal(pdl_cuda_error(status), cudaErrorInvalidSource);
 }
 
-static void a_launch_that_fails_says_what_cuda_said_and_cuda_is_asked_nothing_more(void **state)
+TEST(a_launch_that_fails_says_what_cuda_said_and_cuda_is_asked_nothing_more)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_runtime_launch_result = 98; /* cudaErrorInvalidDeviceFunction */
     const pdl_status status = pdl_launch(kernel, &desc, NULL);
     const unsigned calls = mock_total_calls();
@@ -108,18 +102,4 @@ static void a_launch_that_fails_says_what_cuda_said_and_cuda_is_asked_nothing_mo
     const pdl_status block = pdl_launch(kernel, &desc, NULL);
     assert_int_equal(pdl_cuda_error(block), cudaErrorInvalidConfiguration);
     assert_int_equal(pdl_cu_result(block), CUDA_ERROR_INVALID_VALUE);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(every_error_has_one_of_both_and_success_is_success),
-        MOCK_TEST(what_is_no_status_is_an_unknown_error),
-        MOCK_TEST(what_cuda_returned_for_the_status_is_returned_again),
-        MOCK_TEST(numbers_of_the_runtime_alone_are_no_results_of_the_driver),
-        MOCK_TEST(results_of_other_libraries_are_not_taken_for_cudas),
-        MOCK_TEST(a_launch_that_fails_says_what_cuda_said_and_cuda_is_asked_nothing_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

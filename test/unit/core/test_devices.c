@@ -20,16 +20,14 @@ static int setup(void **state)
     return 0;
 }
 
-#define DEVICES_TEST(function) cmocka_unit_test_setup_teardown(function, setup, mock_teardown)
+#define DEVICES_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
-static void each_device_has_its_own_facts(void **state)
+DEVICES_TEST(each_device_has_its_own_facts)
 {
-    (void)state;
     for (int d = 0; d < 3; d++) {
         char name[64];
-        pdl_device_info info = PDL_DEVICE_INFO_INIT;
         (void)snprintf(name, sizeof(name), "mocked H200 number %d", d);
-        assert_ok(pdl_device_get(d, &info));
+        const pdl_device_info info = device_info(d);
         assert_int_equal(info.ordinal, d);
         assert_int_equal(info.max_grid[0], 1000 + d);
         assert_int_equal(info.can_overlap, d < 2);
@@ -37,9 +35,8 @@ static void each_device_has_its_own_facts(void **state)
     }
 }
 
-static void a_kernel_is_asked_about_once_on_each_device(void **state)
+DEVICES_TEST(a_kernel_is_asked_about_once_on_each_device)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     static const CUfunction_attribute asked[] = {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                                                  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
@@ -51,13 +48,12 @@ static void a_kernel_is_asked_about_once_on_each_device(void **state)
                                                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES};
     static const enum kernel_source sources[] = {FROM_CU_KERNEL, FROM_SYMBOL};
     for (size_t s = 0; s < COUNT_OF(sources); s++) {
-        pdl_kernel *kernel = make_kernel(sources[s], (unsigned)s);
+        pdl_kernel *kernel = test_kernel(sources[s], (unsigned)s);
         for (int round = 0; round < 3; round++) {
             for (int d = 0; d < 3; d++) {
-                pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
                 mock_set_current(d);
                 assert_ok(pdl_launch(kernel, &desc, NULL));
-                assert_ok(pdl_kernel_get(kernel, -1, &info));
+                const pdl_kernel_info info = kernel_info(kernel, -1);
                 assert_int_equal(info.device, d);
                 assert_int_equal(info.max_threads_per_block, 256 << d);
             }
@@ -67,31 +63,27 @@ static void a_kernel_is_asked_about_once_on_each_device(void **state)
                 assert_int_equal(mock.kernels[s].reads[d][asked[a]], 1);
             }
         }
-        pdl_kernel_destroy(kernel);
     }
     /* On each device for the facts, the name, the parameters and launches. */
     assert_int_equal(mock_runtime_function_calls, 12);
 }
 
-static void a_device_that_is_not_used_is_not_asked_about(void **state)
+DEVICES_TEST(a_device_that_is_not_used_is_not_asked_about)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     mock_set_current(1);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock.kernels[0].reads[0][CU_FUNC_ATTRIBUTE_PTX_VERSION], 0);
     assert_int_equal(mock.kernels[0].reads[1][CU_FUNC_ATTRIBUTE_PTX_VERSION], 1);
     assert_int_equal(mock.kernels[0].reads[2][CU_FUNC_ATTRIBUTE_PTX_VERSION], 0);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_launch_is_checked_against_the_current_device(void **state)
+DEVICES_TEST(a_launch_is_checked_against_the_current_device)
 {
-    (void)state;
     static const enum kernel_source sources[] = {FROM_CU_KERNEL, FROM_SYMBOL};
     for (size_t s = 0; s < COUNT_OF(sources); s++) {
-        pdl_kernel *kernel = make_kernel(sources[s], 0);
+        pdl_kernel *kernel = test_kernel(sources[s], 0);
         pdl_launch_desc desc = plain_desc();
         desc.block[0] = 512;
         desc.overlap = PDL_OVERLAP_AUTO;
@@ -112,15 +104,13 @@ static void a_launch_is_checked_against_the_current_device(void **state)
         mock_set_current(1);
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "1002",
                        "1001", "device 1");
-        pdl_kernel_destroy(kernel);
     }
 }
 
 /* What serves every device runs where its stream is, whichever device is current, if any: the limits, the gate and
  * what the driver's calculator says are that device's. */
-static void a_launch_is_checked_against_its_streams_device(void **state)
+DEVICES_TEST(a_launch_is_checked_against_its_streams_device)
 {
-    (void)state;
     static const int versions[] = {MOCK_VERSION, 12070}; /* with and without cuStreamGetDevice */
     static const int occupancy[] = {1, 3, 2};
     for (int i = 0; i < 3 * 4 * 2; i++) {
@@ -132,10 +122,8 @@ static void a_launch_is_checked_against_its_streams_device(void **state)
         for (int d = 0; d < 3; d++) {
             mock.kernels[0].device_occupancy[d] = occupancy[d];
         }
-        pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+        pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
         pdl_launch_desc desc = plain_desc();
-        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-        pdl_occupancy held = PDL_OCCUPANCY_INIT;
         pdl_overlap_report overlap = PDL_OVERLAP_REPORT_INIT;
         char device[32];
         (void)snprintf(device, sizeof(device), "device %d", of);
@@ -148,9 +136,9 @@ static void a_launch_is_checked_against_its_streams_device(void **state)
         assert_int_equal(mock_last_launch()->attribute_count,
                          of < 2); /* the third is the 8.0 one */
         assert_explained(kernel, &desc, mock_last_launch());
-        assert_ok(pdl_launch_explain(kernel, &desc, &report));
+        const pdl_launch_report report = explained(kernel, &desc);
         assert_int_equal(report.device, of);
-        assert_ok(pdl_launch_occupancy(kernel, &desc, &held));
+        const pdl_occupancy held = occupancy_of(kernel, &desc);
         assert_int_equal(held.device, of);
         assert_int_equal(held.blocks_per_sm, occupancy[of]);
         assert_ok(pdl_overlap_query(kernel, &desc, kernel, &desc, -1, &overlap));
@@ -169,17 +157,13 @@ static void a_launch_is_checked_against_its_streams_device(void **state)
         assert_int_equal(mock.table.cuCtxGetDevice(&left),
                          current < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS);
         assert_int_equal(left, current);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void the_question_for_a_streams_device_costs_no_call_more(void **state)
+DEVICES_TEST(the_question_for_a_streams_device_costs_no_call_more)
 {
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    desc.stream = mock_stream(0, 1);
-    desc.cooperative = 1;
+    pdl_launch_desc desc = DESC(.stream = mock_stream(0, 1), .cooperative = 1);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     const unsigned calls = mock_total_calls();
     assert_ok(pdl_launch(kernel, &desc, NULL));
@@ -187,58 +171,49 @@ static void the_question_for_a_streams_device_costs_no_call_more(void **state)
     mock_fail(MOCK_cuStreamGetDevice, 1, CUDA_ERROR_INVALID_HANDLE);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
                    "cuStreamGetDevice");
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_function_stays_on_the_device_that_was_current(void **state)
+DEVICES_TEST(a_function_stays_on_the_device_that_was_current)
 {
-    (void)state;
     pdl_kernel *kernel = NULL;
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     pdl_launch_desc desc = plain_desc();
     mock_set_current(1);
     assert_ok(pdl_kernel_from_function(mock_function(0, 1), &kernel));
     desc.block[0] = 512; /* device 1 allows it, device 0 does not */
     assert_ok(pdl_launch(kernel, &desc, NULL));
     mock_set_current(0);
-    assert_ok(pdl_launch_explain(kernel, &desc, &report));
+    const pdl_launch_report report = explained(kernel, &desc);
     assert_int_equal(report.device, 1);
-    assert_ok(pdl_kernel_get(kernel, 1, &info));
+    pdl_kernel_info info = kernel_info(kernel, 1);
     assert_int_equal(info.max_threads_per_block, 512);
     assert_refused(pdl_kernel_get(kernel, 0, &info), PDL_ERROR_INVALID_DEVICE, "device", "0", "1");
     pdl_kernel_destroy(kernel);
 }
 
-static void a_functions_launch_does_not_ask_for_the_current_device(void **state)
+DEVICES_TEST(a_functions_launch_does_not_ask_for_the_current_device)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     const unsigned calls = mock.calls[MOCK_cuCtxGetDevice];
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock.calls[MOCK_cuCtxGetDevice], calls);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_launch_on_one_of_several_devices_is_two_driver_calls(void **state)
+DEVICES_TEST(a_launch_on_one_of_several_devices_is_two_driver_calls)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     const unsigned calls = mock_total_calls();
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock_total_calls() - calls, 2);
-    pdl_kernel_destroy(kernel);
 }
 
-static void with_several_devices_a_context_must_be_current(void **state)
+DEVICES_TEST(with_several_devices_a_context_must_be_current)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     mock_set_current(-1);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL, "cuCtxGetDevice",
@@ -247,67 +222,26 @@ static void with_several_devices_a_context_must_be_current(void **state)
     assert_ok(pdl_kernel_get(kernel, 1, &info)); /* a named device needs none */
     assert_int_equal(info.device, 1);
     assert_int_equal(mock.launch_count, 0);
-    pdl_kernel_destroy(kernel);
 }
 
 /* A program of the Runtime need not have made a context before its first launch. */
-static void a_symbols_first_launch_lets_the_runtime_make_the_context(void **state)
+DEVICES_TEST(a_symbols_first_launch_lets_the_runtime_make_the_context)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_set_current(-1);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock_last_launch()->device, 0);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_failed_question_on_one_device_does_not_spoil_another(void **state)
+DEVICES_TEST(shared_memory_is_raised_on_the_current_device_only)
 {
-    (void)state;
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    mock_set_current(1);
-    mock_fail(MOCK_cuKernelGetAttribute, 3, CUDA_ERROR_NO_BINARY_FOR_GPU);
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_KERNEL_IMAGE, NULL, "");
-    mock_set_current(0);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    mock_set_current(1);
-    assert_ok(pdl_launch(kernel, &desc, NULL)); /* and it is asked again */
-    pdl_kernel_destroy(kernel);
-}
-
-static void shared_memory_is_raised_on_the_current_device_only(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    desc.dynamic_shared_memory = 100000;
+    pdl_launch_desc desc = DESC(.dynamic_shared_memory = 100000);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     mock_set_current(1);
     assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
     assert_ok(pdl_launch(kernel, &desc, NULL));
     mock_set_current(0);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory", "100000", "49152");
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DEVICES_TEST(each_device_has_its_own_facts),
-        DEVICES_TEST(a_kernel_is_asked_about_once_on_each_device),
-        DEVICES_TEST(a_device_that_is_not_used_is_not_asked_about),
-        DEVICES_TEST(a_launch_is_checked_against_the_current_device),
-        DEVICES_TEST(a_launch_is_checked_against_its_streams_device),
-        DEVICES_TEST(the_question_for_a_streams_device_costs_no_call_more),
-        DEVICES_TEST(a_function_stays_on_the_device_that_was_current),
-        DEVICES_TEST(a_functions_launch_does_not_ask_for_the_current_device),
-        DEVICES_TEST(a_launch_on_one_of_several_devices_is_two_driver_calls),
-        DEVICES_TEST(with_several_devices_a_context_must_be_current),
-        DEVICES_TEST(a_symbols_first_launch_lets_the_runtime_make_the_context),
-        DEVICES_TEST(a_failed_question_on_one_device_does_not_spoil_another),
-        DEVICES_TEST(shared_memory_is_raised_on_the_current_device_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,8 +40,7 @@ static int clear_environment(void **state)
     return 0;
 }
 
-#define LOAD_TEST(function)                                                                        \
-    cmocka_unit_test_setup_teardown(function, clear_environment, clear_environment)
+#define LOAD_TEST(name) TEST_WITH(name, clear_environment, clear_environment)
 
 /* Asserts that loading fails so, and that the caller's table is not written. */
 #define assert_not_loaded(soname, status, ...)                                                     \
@@ -54,17 +53,15 @@ static int clear_environment(void **state)
         assert_memory_equal(&driver_, &before_, sizeof(driver_));                                  \
     } while (0)
 
-static void a_library_that_is_not_there_is_no_driver(void **state)
+LOAD_TEST(a_library_that_is_not_there_is_no_driver)
 {
-    (void)state;
     assert_not_loaded("libpdl-no-such-library.so.1", PDL_ERROR_NO_DRIVER,
                       "libpdl-no-such-library.so.1");
     assert_int_equal(pdl_last_error()->cuda_result, 0);
 }
 
-static void a_file_that_is_no_library_is_no_driver(void **state)
+LOAD_TEST(a_file_that_is_no_library_is_no_driver)
 {
-    (void)state;
     char path[] = "/tmp/pdl_test_driver_XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
@@ -74,15 +71,13 @@ static void a_file_that_is_no_library_is_no_driver(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_library_without_a_version_is_no_driver(void **state)
+LOAD_TEST(a_library_without_a_version_is_no_driver)
 {
-    (void)state;
     assert_not_loaded(BAD("no_version"), PDL_ERROR_NO_DRIVER, "cuDriverGetVersion");
 }
 
-static void a_stub_is_told_apart(void **state)
+LOAD_TEST(a_stub_is_told_apart)
 {
-    (void)state;
     assert_not_loaded(BAD("stub"), PDL_ERROR_STUB_DRIVER, "stub");
     assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STUB_LIBRARY);
     assert_not_loaded(BAD("stub_at_init"), PDL_ERROR_STUB_DRIVER, "cuInit", "34");
@@ -90,38 +85,33 @@ static void a_stub_is_told_apart(void **state)
 }
 
 #ifdef PDL_TEST_STUB
-static void the_toolkits_stub_is_told_apart(void **state)
+LOAD_TEST(the_toolkits_stub_is_told_apart)
 {
-    (void)state;
     assert_not_loaded(PDL_TEST_STUB, PDL_ERROR_STUB_DRIVER, "stub");
 }
 #endif
 
-static void a_driver_that_is_too_old_is_told_with_both_versions(void **state)
+LOAD_TEST(a_driver_that_is_too_old_is_told_with_both_versions)
 {
-    (void)state;
     assert_not_loaded(BAD("too_old"), PDL_ERROR_DRIVER_TOO_OLD, "");
     assert_true(names_version(pdl_last_error()->message, 11080));
     assert_true(names_version(pdl_last_error()->message, 12000));
 }
 
-static void a_driver_without_the_lookup_is_too_old(void **state)
+LOAD_TEST(a_driver_without_the_lookup_is_too_old)
 {
-    (void)state;
     assert_not_loaded(BAD("no_proc_address"), PDL_ERROR_DRIVER_TOO_OLD, "");
 }
 
-static void a_failing_version_is_a_failing_driver(void **state)
+LOAD_TEST(a_failing_version_is_a_failing_driver)
 {
-    (void)state;
     assert_not_loaded(BAD("version_fails"), PDL_ERROR_DRIVER, "cuDriverGetVersion", "999");
     assert_string_equal(pdl_last_error()->call, "cuDriverGetVersion");
     assert_int_equal(pdl_last_error()->cuda_result, 999);
 }
 
-static void a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named(void **state)
+LOAD_TEST(a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named)
 {
-    (void)state;
     unsigned required = 0;
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         if (entries[i].required) {
@@ -133,9 +123,8 @@ static void a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named(
     assert_true(required > 10);
 }
 
-static void a_driver_that_lacks_an_optional_entry_is_good(void **state)
+LOAD_TEST(a_driver_that_lacks_an_optional_entry_is_good)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         if (!entries[i].required) {
             struct pdl_driver driver;
@@ -149,9 +138,8 @@ static void a_driver_that_lacks_an_optional_entry_is_good(void **state)
     }
 }
 
-static void the_oldest_driver_is_good_and_has_no_newer_entry(void **state)
+LOAD_TEST(the_oldest_driver_is_good_and_has_no_newer_entry)
 {
-    (void)state;
     struct pdl_driver driver;
     memset(&driver, 0x5a, sizeof(driver));
     assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
@@ -162,9 +150,8 @@ static void the_oldest_driver_is_good_and_has_no_newer_entry(void **state)
     }
 }
 
-static void every_entry_is_asked_for_at_its_version(void **state)
+LOAD_TEST(every_entry_is_asked_for_at_its_version)
 {
-    (void)state;
     struct pdl_driver driver;
     int (*asked)(const char *, int);
     void *library = dlopen(BAD("good_13_0"), RTLD_NOW); /* keeps the record */
@@ -183,9 +170,8 @@ static void every_entry_is_asked_for_at_its_version(void **state)
     assert_int_equal(dlclose(library), 0);
 }
 
-static void what_is_newer_than_the_driver_is_not_taken_from_it(void **state)
+LOAD_TEST(what_is_newer_than_the_driver_is_not_taken_from_it)
 {
-    (void)state;
     struct pdl_driver driver;
     assert_int_equal(setenv("PDL_BAD_DRIVER_IGNORES_VERSIONS", "1", 1), 0);
     assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
@@ -207,9 +193,8 @@ static const char *symbol_of(const char *entry)
     return "";
 }
 
-static void the_fake_driver_looks_at_the_version_that_it_is_asked_for(void **state)
+LOAD_TEST(the_fake_driver_looks_at_the_version_that_it_is_asked_for)
 {
-    (void)state;
     void *library = dlopen(PDL_TEST_FAKE_DRIVER, RTLD_NOW);
     assert_non_null(library);
     void *const symbol = dlsym(library, "cuGetProcAddress_v2");
@@ -229,9 +214,8 @@ static void the_fake_driver_looks_at_the_version_that_it_is_asked_for(void **sta
     assert_int_equal(dlclose(library), 0);
 }
 
-static void of_several_variants_the_right_one_is_taken(void **state)
+LOAD_TEST(of_several_variants_the_right_one_is_taken)
 {
-    (void)state;
     struct pdl_driver driver;
     void *library = dlopen(PDL_TEST_FAKE_DRIVER, RTLD_NOW);
     assert_non_null(library);
@@ -248,16 +232,14 @@ static void of_several_variants_the_right_one_is_taken(void **state)
     assert_int_equal(dlclose(library), 0);
 }
 
-static void a_driver_without_devices_is_told_apart(void **state)
+LOAD_TEST(a_driver_without_devices_is_told_apart)
 {
-    (void)state;
     assert_not_loaded(BAD("no_device"), PDL_ERROR_NO_DEVICE, "");
     assert_not_loaded(BAD("zero_devices"), PDL_ERROR_NO_DEVICE, "");
 }
 
-static void a_driver_that_does_not_start_is_a_failing_driver(void **state)
+LOAD_TEST(a_driver_that_does_not_start_is_a_failing_driver)
 {
-    (void)state;
     assert_not_loaded(BAD("init_fails"), PDL_ERROR_DRIVER, "cuInit", "999");
     assert_string_equal(pdl_last_error()->call, "cuInit");
     assert_int_equal(pdl_last_error()->cuda_result, 999);
@@ -266,9 +248,8 @@ static void a_driver_that_does_not_start_is_a_failing_driver(void **state)
     assert_int_equal(pdl_last_error()->cuda_result, 999);
 }
 
-static void the_switch_in_the_environment_is_read(void **state)
+LOAD_TEST(the_switch_in_the_environment_is_read)
 {
-    (void)state;
     static const struct {
         const char *value;
         bool disabled;
@@ -287,11 +268,9 @@ static void the_switch_in_the_environment_is_read(void **state)
     }
 }
 
-static void the_fake_driver_is_good(void **state)
+LOAD_TEST(the_fake_driver_is_good)
 {
-    (void)state;
     struct pdl_driver driver;
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
     assert_ok(pdl_driver_load(PDL_TEST_FAKE_DRIVER, &driver));
     assert_int_equal(driver.version, 13000);
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
@@ -300,34 +279,6 @@ static void the_fake_driver_is_good(void **state)
         }
     }
     pdl_device_override(&driver);
-    assert_ok(pdl_device_get(0, &info));
+    const pdl_device_info info = device_info(0);
     assert_int_equal(info.multiprocessor_count, 132);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOAD_TEST(a_library_that_is_not_there_is_no_driver),
-        LOAD_TEST(a_file_that_is_no_library_is_no_driver),
-        LOAD_TEST(a_library_without_a_version_is_no_driver),
-        LOAD_TEST(a_stub_is_told_apart),
-#ifdef PDL_TEST_STUB
-        LOAD_TEST(the_toolkits_stub_is_told_apart),
-#endif
-        LOAD_TEST(a_driver_that_is_too_old_is_told_with_both_versions),
-        LOAD_TEST(a_driver_without_the_lookup_is_too_old),
-        LOAD_TEST(a_failing_version_is_a_failing_driver),
-        LOAD_TEST(a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named),
-        LOAD_TEST(a_driver_that_lacks_an_optional_entry_is_good),
-        LOAD_TEST(the_oldest_driver_is_good_and_has_no_newer_entry),
-        LOAD_TEST(every_entry_is_asked_for_at_its_version),
-        LOAD_TEST(what_is_newer_than_the_driver_is_not_taken_from_it),
-        LOAD_TEST(the_fake_driver_looks_at_the_version_that_it_is_asked_for),
-        LOAD_TEST(of_several_variants_the_right_one_is_taken),
-        LOAD_TEST(a_driver_without_devices_is_told_apart),
-        LOAD_TEST(a_driver_that_does_not_start_is_a_failing_driver),
-        LOAD_TEST(the_switch_in_the_environment_is_read),
-        LOAD_TEST(the_fake_driver_is_good),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

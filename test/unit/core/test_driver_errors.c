@@ -32,12 +32,11 @@ static const struct mapping mappings[] = {
     {CUDA_ERROR_UNKNOWN, PDL_ERROR_DRIVER},
 };
 
-static void each_result_of_a_launch_has_its_status(void **state)
+TEST(each_result_of_a_launch_has_its_status)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         const char *call = source == FROM_SYMBOL ? "cudaLaunchKernelExC" : "cuLaunchKernelEx";
         for (size_t i = 0; i < COUNT_OF(mappings); i++) {
             char number[32];
@@ -55,16 +54,14 @@ static void each_result_of_a_launch_has_its_status(void **state)
         assert_int_equal(mock.launch_count, 0);
         assert_ok(pdl_launch(kernel, &desc, NULL)); /* the kernel is none the worse */
         mock.launch_count = 0;
-        pdl_kernel_destroy(kernel);
     }
 }
 
 /* "the number of a fault" only: 712 and 713 are about registering host memory and do not stay. */
-static void results_between_the_faults_are_no_faults(void **state)
+TEST(results_between_the_faults_are_no_faults)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     for (int result = 704; result <= 713; result++) {
         if (result == 709 || result == CUDA_ERROR_ASSERT) {
             continue;
@@ -72,26 +69,22 @@ static void results_between_the_faults_are_no_faults(void **state)
         mock_fail(MOCK_cuLaunchKernelEx, 1, (CUresult)result);
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DRIVER, NULL, "");
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_result_without_a_name_is_told_by_its_number(void **state)
+TEST(a_result_without_a_name_is_told_by_its_number)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     mock_fail(MOCK_cuLaunchKernelEx, 1, (CUresult)54321);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DRIVER, NULL, "54321");
     assert_int_equal(pdl_last_error()->cuda_result, 54321);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_refused_event_says_how_events_must_be_made(void **state)
+TEST(a_refused_event_says_how_events_must_be_made)
 {
-    (void)state;
     static char event;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         pdl_launch_desc desc = plain_desc();
         mock_fail(MOCK_cuLaunchKernelEx, 0, CUDA_ERROR_NOT_SUPPORTED);
         mock_runtime_launch_result = 801;
@@ -106,16 +99,13 @@ static void a_refused_event_says_how_events_must_be_made(void **state)
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NOT_SUPPORTED, NULL, "");
         mock_fail_none();
         mock_runtime_launch_result = 0;
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_cluster_that_the_driver_refuses_is_named(void **state)
+TEST(a_cluster_that_the_driver_refuses_is_named)
 {
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 1);
-    desc.cluster[0] = 4;
+    pdl_launch_desc desc = DESC(.cluster = {4});
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 1);
     mock_fail(MOCK_cuLaunchKernelEx, 1, CUDA_ERROR_INVALID_CLUSTER_SIZE);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster",
                    "CUDA_ERROR_INVALID_CLUSTER_SIZE", "4", "fc2");
@@ -126,66 +116,13 @@ static void a_cluster_that_the_driver_refuses_is_named(void **state)
     mock_fail(MOCK_cuLaunchKernelEx, 1, CUDA_ERROR_INVALID_VALUE);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster",
                    "CUDA_ERROR_INVALID_VALUE", "12", "fc2");
-    pdl_kernel_destroy(kernel);
 }
 
-static void no_context_is_told_by_the_launch(void **state)
+TEST(no_context_is_told_by_the_launch)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     mock_set_current(-1);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL,
                    "CUDA_ERROR_INVALID_CONTEXT");
-    pdl_kernel_destroy(kernel);
-}
-
-static void a_failed_question_about_the_kernel_fails_the_launch_and_is_asked_again(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = plain_desc();
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        const enum mock_entry entry =
-            source == FROM_CU_KERNEL ? MOCK_cuKernelGetAttribute : MOCK_cuFuncGetAttribute;
-        const char *call = source == FROM_CU_KERNEL ? "cuKernelGetAttribute" : "cuFuncGetAttribute";
-        for (unsigned nth = 1; nth <= 8; nth++) {
-            pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
-            mock_fail(entry, nth, CUDA_ERROR_INVALID_HANDLE);
-            assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL, call,
-                           "CUDA_ERROR_INVALID_HANDLE");
-            assert_string_equal(pdl_last_error()->call, call);
-            assert_int_equal(mock.launch_count, 0);
-            assert_ok(pdl_launch(kernel, &desc, NULL));
-            mock.launch_count = 0;
-            pdl_kernel_destroy(kernel);
-        }
-    }
-}
-
-static void a_failed_occupancy_query_fails_the_cooperative_launch(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    desc.cooperative = 1;
-    mock_fail(MOCK_cuOccupancyMaxActiveBlocksPerMultiprocessor, 1, CUDA_ERROR_UNKNOWN);
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DRIVER, NULL,
-                   "cuOccupancyMaxActiveBlocksPerMultiprocessor", "CUDA_ERROR_UNKNOWN");
-    assert_int_equal(mock.launch_count, 0);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(each_result_of_a_launch_has_its_status),
-        MOCK_TEST(results_between_the_faults_are_no_faults),
-        MOCK_TEST(a_result_without_a_name_is_told_by_its_number),
-        MOCK_TEST(a_refused_event_says_how_events_must_be_made),
-        MOCK_TEST(a_cluster_that_the_driver_refuses_is_named),
-        MOCK_TEST(no_context_is_told_by_the_launch),
-        MOCK_TEST(a_failed_question_about_the_kernel_fails_the_launch_and_is_asked_again),
-        MOCK_TEST(a_failed_occupancy_query_fails_the_cooperative_launch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

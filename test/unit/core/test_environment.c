@@ -143,9 +143,8 @@ static int check_spellings(const struct pdl_variable *row, const char *word)
     return count;
 }
 
-static void words_are_read_in_any_case_and_between_blanks_and_nothing_else_is(void **state)
+PLAIN_TEST(words_are_read_in_any_case_and_between_blanks_and_nothing_else_is)
 {
-    (void)state;
     static const char *const general[] = {"0",  "1",   "off",  "on", "false",  "true",
                                           "no", "yes", "none", "2",  "enable", "maybe"};
     static const char letters[] = "oOfFnN01 yesYEStruealno\tcp-_";
@@ -180,9 +179,8 @@ static void words_are_read_in_any_case_and_between_blanks_and_nothing_else_is(vo
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
-static void numbers_are_digits_with_a_unit_and_nothing_else(void **state)
+PLAIN_TEST(numbers_are_digits_with_a_unit_and_nothing_else)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -245,9 +243,8 @@ static void numbers_are_digits_with_a_unit_and_nothing_else(void **state)
     }
 }
 
-static void seconds_are_digits_with_a_point_or_without(void **state)
+PLAIN_TEST(seconds_are_digits_with_a_point_or_without)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ns;
@@ -271,9 +268,8 @@ static void seconds_are_digits_with_a_point_or_without(void **state)
     }
 }
 
-static void of_two_times_the_second_may_be_left_out(void **state)
+PLAIN_TEST(of_two_times_the_second_may_be_left_out)
 {
-    (void)state;
     static const char *const bad[] = {
         "20,x", "20 ", "20,10,5", "100001", "20,100001", ",",
         "20,",  ",20", "-1",      "20 ,10", "20, 10",    "00000000000000000000000000000000020,10"};
@@ -293,9 +289,8 @@ static void of_two_times_the_second_may_be_left_out(void **state)
 
 /* ---- the environment ------------------------------------------------------------------------------- */
 
-static void texts_are_as_they_are_and_empty_ones_are_not_set(void **state)
+PLAIN_TEST(texts_are_as_they_are_and_empty_ones_are_not_set)
 {
-    (void)state;
     static const char *const texts[] = {" a b ", "off", "0", "/a:/b", "STDERR ", "a\x1b"};
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         const struct pdl_variable *const row = &pdl_variables[i];
@@ -316,9 +311,8 @@ static void texts_are_as_they_are_and_empty_ones_are_not_set(void **state)
     }
 }
 
-static void an_unset_and_an_empty_variable_have_the_same_value(void **state)
+PLAIN_TEST(an_unset_and_an_empty_variable_have_the_same_value)
 {
-    (void)state;
     static const char *const empty[] = {NULL, "", " ", "\t \r\n"};
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         for (size_t j = 0; j < COUNT_OF(empty); j++) {
@@ -328,9 +322,8 @@ static void an_unset_and_an_empty_variable_have_the_same_value(void **state)
 }
 
 /* What is given up where nobody knows what was meant: speed, and not a guarantee or what was to be seen. */
-static void an_unknown_value_takes_the_safe_side(void **state)
+PLAIN_TEST(an_unknown_value_takes_the_safe_side)
 {
-    (void)state;
     static const struct {
         const char *name, *safe;
     } sides[] = {{"PDL_OVERLAP", "off"},
@@ -377,9 +370,8 @@ static void *read_all(void *nothing)
     return NULL;
 }
 
-static void an_unknown_value_is_said_once_by_all_threads_together(void **state)
+PLAIN_TEST(an_unknown_value_is_said_once_by_all_threads_together)
 {
-    (void)state;
     pthread_t threads[4];
     char said[65536] = "";
     FILE *const file = tmpfile();
@@ -423,7 +415,7 @@ static void an_unknown_value_is_said_once_by_all_threads_together(void **state)
     assert_int_equal(lines, 0);
 }
 
-/* ---- the document --------------------------------------------------------------------------------- */
+/* ---- the documents --------------------------------------------------------------------------------- */
 
 static char *read_page(const char *path)
 {
@@ -436,40 +428,49 @@ static char *read_page(const char *path)
     return text;
 }
 
-static void the_document_has_every_row_in_order_and_no_other(void **state)
+/* The form of the man page: a minus is no hyphen. */
+static const char *roff(const char *text, char made[256])
 {
-    (void)state;
-    static const char start[] = "\n| `PDL_";
-    char *const page = read_page(PDL_TEST_ENVIRONMENT_PAGE);
-    const char *at = page;
-    for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
-        const struct pdl_variable *const row = &pdl_variables[i];
-        char expected[1024];
-        (void)snprintf(expected, sizeof(expected), "\n| `%s` | %s | %s | %s | %s |\n", row->name,
-                       row->values, row->unset, row->unknown, row->effect);
-        const char *const next = strstr(at, start);
-        if (next == NULL || strncmp(next, expected, strlen(expected)) != 0) {
-            fail_msg("instead of%sthe page has %.200s", expected, next != NULL ? next : "");
-        } else {
-            at = next + 1;
+    size_t length = 0;
+    for (; *text != '\0'; text++) {
+        if (*text == '-') {
+            made[length++] = '\\';
         }
+        made[length++] = *text;
     }
-    assert_null(strstr(at, start));
-    free(page);
+    made[length] = '\0';
+    return made;
 }
 
-int main(void)
+PLAIN_TEST(the_documents_have_every_row_in_order_and_no_other)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_read_in_any_case_and_between_blanks_and_nothing_else_is),
-        cmocka_unit_test(numbers_are_digits_with_a_unit_and_nothing_else),
-        cmocka_unit_test(seconds_are_digits_with_a_point_or_without),
-        cmocka_unit_test(of_two_times_the_second_may_be_left_out),
-        cmocka_unit_test(texts_are_as_they_are_and_empty_ones_are_not_set),
-        cmocka_unit_test(an_unset_and_an_empty_variable_have_the_same_value),
-        cmocka_unit_test(an_unknown_value_takes_the_safe_side),
-        cmocka_unit_test(an_unknown_value_is_said_once_by_all_threads_together),
-        cmocka_unit_test(the_document_has_every_row_in_order_and_no_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    char *const pages[] = {read_page(PDL_TEST_ENVIRONMENT_PAGE),
+                           read_page(PDL_TEST_ENVIRONMENT_MAN)};
+    const char *const starts[] = {"\n| `PDL_", "\n.TP\n\\fBPDL_"};
+    for (size_t page = 0; page < COUNT_OF(pages); page++) {
+        const char *at = pages[page];
+        for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
+            const struct pdl_variable *const row = &pdl_variables[i];
+            char expected[1024], values[256], effect[256], unset[256], unknown[256];
+            if (page == 0) {
+                (void)snprintf(expected, sizeof(expected), "\n| `%s` | %s | %s | %s | %s |\n",
+                               row->name, row->values, row->unset, row->unknown, row->effect);
+            } else {
+                const bool has_default = row->unset[0] != '\0';
+                (void)snprintf(
+                    expected, sizeof(expected), "\n.TP\n\\fB%s\\fP\n%s%s%s%s%s%s:\n%s.\n",
+                    row->name, roff(row->values, values), has_default ? " (unset: " : "",
+                    roff(row->unset, unset), has_default ? ", unknown: " : "",
+                    roff(row->unknown, unknown), has_default ? ")" : "", roff(row->effect, effect));
+            }
+            const char *const next = strstr(at, starts[page]);
+            if (next == NULL || strncmp(next, expected, strlen(expected)) != 0) {
+                fail_msg("instead of%sthe page has %.200s", expected, next != NULL ? next : "");
+            } else {
+                at = next + 1;
+            }
+        }
+        assert_null(strstr(at, starts[page]));
+        free(pages[page]);
+    }
 }

@@ -38,9 +38,8 @@ static void write_file(size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_file_is_read_whole_with_a_nul_behind_it(void **state)
+PLAIN_TEST(a_file_is_read_whole_with_a_nul_behind_it)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 14, 15, 16, 100000};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *bytes = NULL;
@@ -57,9 +56,8 @@ static void a_file_is_read_whole_with_a_nul_behind_it(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_file_over_the_limit_is_refused(void **state)
+PLAIN_TEST(a_file_over_the_limit_is_refused)
 {
-    (void)state;
     void *bytes = NULL;
     size_t size = 0;
     write_file(1001);
@@ -70,9 +68,8 @@ static void a_file_over_the_limit_is_refused(void **state)
 
 #ifndef _WIN32
 /* The kernel says 0 bytes of such a file, as it may of one that grows. */
-static void more_than_was_announced_is_read_up_to_the_limit(void **state)
+PLAIN_TEST(more_than_was_announced_is_read_up_to_the_limit)
 {
-    (void)state;
     void *bytes = NULL;
     size_t size = 0;
     assert_ok(pdl_file_read("/proc/self/status", 1 << 20, &bytes, &size));
@@ -84,9 +81,8 @@ static void more_than_was_announced_is_read_up_to_the_limit(void **state)
     assert_null(bytes);
 }
 
-static void a_pipe_is_refused_without_waiting(void **state)
+PLAIN_TEST(a_pipe_is_refused_without_waiting)
 {
-    (void)state;
     void *bytes = NULL;
     size_t size = 0;
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -98,9 +94,8 @@ static void a_pipe_is_refused_without_waiting(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void a_link_is_followed_unless_it_must_not_be(void **state)
+PLAIN_TEST(a_link_is_followed_unless_it_must_not_be)
 {
-    (void)state;
     struct stat about;
     assert_int_equal(symlink("/proc/self/status", path), 0);
     const int file = pdl_file_open(AT_FDCWD, path, 0, &about);
@@ -114,14 +109,5 @@ static void a_link_is_followed_unless_it_must_not_be(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_whole_with_a_nul_behind_it),
-        cmocka_unit_test(a_file_over_the_limit_is_refused),
-#ifndef _WIN32
-        cmocka_unit_test(more_than_was_announced_is_read_up_to_the_limit),
-        cmocka_unit_test(a_pipe_is_refused_without_waiting),
-        cmocka_unit_test(a_link_is_followed_unless_it_must_not_be),
-#endif
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_all_tests(set_up, tear_down);
 }

@@ -71,10 +71,9 @@ void pdl_test_in_constructor(void)
 }
 
 /* Each in a child, where nothing was used before. */
-static void a_constructor_may_use_what_another_thread_is_loading(void **state)
+PLAIN_TEST(a_constructor_may_use_what_another_thread_is_loading)
 {
     static void (*const uses[])(void) = {use_driver, use_lz4, use_zstd, use_inspect, use_strict};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(uses); i++) {
         int status = -1;
         const pid_t child = fork();
@@ -150,9 +149,8 @@ static pdl_status must_not_load(void *fresh)
     return PDL_ERROR_BUSY;
 }
 
-static void the_first_outcome_counts_whoever_began_first(void **state)
+PLAIN_TEST(the_first_outcome_counts_whoever_began_first)
 {
-    (void)state;
     for (unsigned i = 0; i < OUTCOMES * OUTCOMES; i++) {
         const void *table = NULL;
         pthread_t slow;
@@ -184,13 +182,4 @@ static void the_first_outcome_counts_whoever_began_first(void **state)
         assert_int_equal(sem_destroy(&two.slow_is_inside), 0);
         assert_int_equal(sem_destroy(&two.slow_may_go_on), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_constructor_may_use_what_another_thread_is_loading),
-        cmocka_unit_test(the_first_outcome_counts_whoever_began_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

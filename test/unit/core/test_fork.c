@@ -97,9 +97,8 @@ static int load_in_child(void)
            table != &room || room != 2;
 }
 
-static void a_child_loads_what_a_thread_was_loading(void **state)
+TEST(a_child_loads_what_a_thread_was_loading)
 {
-    (void)state;
     fork_during(load_here, load_in_child);
     assert_int_equal(load_in_child(), 0); /* and here it was loaded once */
 }
@@ -124,9 +123,8 @@ static int begin_in_child(void)
     return room != 2;
 }
 
-static void a_child_begins_what_a_thread_was_beginning(void **state)
+TEST(a_child_begins_what_a_thread_was_beginning)
 {
-    (void)state;
     fork_during(begin_here, begin_in_child);
 }
 
@@ -169,26 +167,23 @@ static int launch_in_child(void)
     const bool good = launch(NULL) == NULL && pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS &&
                       pdl_kernel_declare(kernel, PDL_YES, PDL_YES) == PDL_SUCCESS &&
                       pdl_kernel_enable_overlap(kernel, 0) == PDL_SUCCESS;
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     return !good;
 }
 
-static void a_child_asks_for_a_device_that_a_thread_was_asking_for(void **state)
+TEST(a_child_asks_for_a_device_that_a_thread_was_asking_for)
 {
-    (void)state;
     mock.on_entry = on_entry;
     holding_entry = MOCK_cuDeviceGetAttribute;
     fork_during(ask_device, ask_device_in_child);
 }
 
-static void a_child_launches_a_kernel_that_a_thread_was_asking_about(void **state)
+TEST(a_child_launches_a_kernel_that_a_thread_was_asking_about)
 {
-    (void)state;
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
     mock.on_entry = on_entry;
     holding_entry = MOCK_cuKernelGetAttribute;
     fork_during(launch, launch_in_child);
-    pdl_kernel_destroy(kernel);
 }
 
 /* ---- the log --------------------------------------------------------------------------------------- */
@@ -213,17 +208,14 @@ static int write_log_in_child(void)
     return !(reader >= 0 && read(reader, lines, sizeof(lines) - 1) > 0 && strstr(lines, mine));
 }
 
-static void a_child_writes_the_log_that_a_thread_was_opening(void **state)
+TEST(a_child_writes_the_log_that_a_thread_was_opening)
 {
-    (void)state;
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
-    pdl_kernel *const other = make_kernel(FROM_CU_KERNEL, 1); /* each decision is logged once */
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *const other = test_kernel(FROM_CU_KERNEL, 1); /* each decision is logged once */
     assert_ok(pdl_kernel_facts_get(kernel, 0, &lowered.facts));
     assert_ok(pdl_kernel_facts_get(other, 0, &lowered_in_child.facts));
     lowered.reason = lowered_in_child.reason = PDL_REASON_GRANTED;
     fork_during(write_log, write_log_in_child);
-    pdl_kernel_destroy(other);
-    pdl_kernel_destroy(kernel);
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------ */
@@ -243,9 +235,8 @@ static void *do_nothing(void *unused)
     return unused;
 }
 
-static void a_child_has_the_last_error_of_the_thread_that_forked(void **state)
+TEST(a_child_has_the_last_error_of_the_thread_that_forked)
 {
-    (void)state;
     assert_int_equal(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT);
     fork_during(do_nothing, check_error_in_child);
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
@@ -271,13 +262,5 @@ static int remove_log(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(a_child_writes_the_log_that_a_thread_was_opening), /* first: it is opened once */
-        MOCK_TEST(a_child_loads_what_a_thread_was_loading),
-        MOCK_TEST(a_child_begins_what_a_thread_was_beginning),
-        MOCK_TEST(a_child_asks_for_a_device_that_a_thread_was_asking_for),
-        MOCK_TEST(a_child_launches_a_kernel_that_a_thread_was_asking_about),
-        MOCK_TEST(a_child_has_the_last_error_of_the_thread_that_forked),
-    };
-    return cmocka_run_group_tests(tests, make_log, remove_log);
+    return run_all_tests(make_log, remove_log);
 }

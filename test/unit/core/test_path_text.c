@@ -7,17 +7,15 @@
 #include "core/file.h"
 #include "support.h"
 
-static void a_path_that_fits_stays(void **state)
+PLAIN_TEST(a_path_that_fits_stays)
 {
-    (void)state;
     assert_string_equal(pdl_path_text("", 16).text, "");
     assert_string_equal(pdl_path_text("/a/b", 16).text, "/a/b");
     assert_string_equal(pdl_path_text("/0123456789abcde", 16).text, "/0123456789abcde");
 }
 
-static void a_longer_one_loses_its_middle(void **state)
+PLAIN_TEST(a_longer_one_loses_its_middle)
 {
-    (void)state;
     assert_string_equal(pdl_path_text("/0123456789abcdef", 16).text, "/012...789abcdef");
     char path[5000];
     for (size_t size = 1; size < sizeof(path); size += 7) {
@@ -34,9 +32,8 @@ static void a_longer_one_loses_its_middle(void **state)
     }
 }
 
-static void no_character_is_cut(void **state)
+PLAIN_TEST(no_character_is_cut)
 {
-    (void)state;
     /* Characters of two bytes: whatever the room, the text is whole characters and the dots. */
     char path[401];
     for (size_t i = 0; i < 400; i += 2) {
@@ -54,9 +51,8 @@ static void no_character_is_cut(void **state)
     }
 }
 
-static void a_long_path_leaves_the_reason_in_the_message(void **state)
+PLAIN_TEST(a_long_path_leaves_the_reason_in_the_message)
 {
-    (void)state;
     static const size_t sizes[] = {300, 1000, 4000, 5000};
     char path[5001];
     void *bytes = NULL;
@@ -79,15 +75,4 @@ static void a_long_path_leaves_the_reason_in_the_message(void **state)
         assert_int_equal(is_long, sizes[i] >= 4096);
 #endif
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_that_fits_stays),
-        cmocka_unit_test(a_longer_one_loses_its_middle),
-        cmocka_unit_test(no_character_is_cut),
-        cmocka_unit_test(a_long_path_leaves_the_reason_in_the_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,11 +37,9 @@ static void its_launches_follow_that_one(void **state)
 {
     (void)state;
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    pdl_launch_desc desc = plain_desc();
+    pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .stream = mock_stream(1, 0));
     CUgraph graph = NULL;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    desc.overlap = PDL_OVERLAP_AUTO;
-    desc.stream = mock_stream(1, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_ok(pdl_launch_explain(kernel, &desc, &report));
     assert_int_equal(report.overlap_reason, PDL_REASON_NOT_CAPTURING);
@@ -52,7 +50,7 @@ static void its_launches_follow_that_one(void **state)
     assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
     mock_capture(desc.stream, NULL, CU_STREAM_CAPTURE_STATUS_NONE);
     assert_int_equal(mock.table.cuGraphDestroy(graph), CUDA_SUCCESS);
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     (void)snprintf(log_path, sizeof(log_path), "%s", getenv("PDL_LOG"));
     assert_int_equal(access(log_path, F_OK), -1);
 }
@@ -94,9 +92,8 @@ static bool make_copy(const char *path)
     return good;
 }
 
-static void a_program_with_more_rights_reads_one_variable(void **state)
+PLAIN_TEST(a_program_with_more_rights_reads_one_variable)
 {
-    (void)state;
     char path[64];
     int status = 0;
     if (geteuid() != 0) {
@@ -129,9 +126,6 @@ static void a_program_with_more_rights_reads_one_variable(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_with_more_rights_reads_one_variable),
-    };
     (void)argv;
-    return argc > 1 ? run_copy() : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 ? run_copy() : run_all_tests(NULL, NULL);
 }

@@ -85,13 +85,13 @@ static void make_subjects(void)
     mock_apply();
     for (unsigned i = 0; i < SUBJECTS; i++) {
         struct subject *const subject = &subjects[i];
-        subject->kernel = make_unknown_kernel(subject->source, subject->number);
+        subject->kernel = test_unknown_kernel(subject->source, subject->number);
         if (subject->race) {
             subject->kernel->known = pdl_known_pack(&answer);
             subject->waits = PDL_YES;
         }
     }
-    primary = make_kernel(FROM_CU_KERNEL, PRIMARY);
+    primary = test_kernel(FROM_CU_KERNEL, PRIMARY);
     assert_ok(pdl_kernel_declare(primary, PDL_YES, PDL_YES));
 }
 
@@ -267,10 +267,9 @@ static void check_query(const struct subject *subject, const pdl_launch_desc *de
                         pdl_reason reason)
 {
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
-    pdl_launch_desc before = plain_desc();
-    const pdl_condition_report *why = NULL;
-    before.stream = desc->stream;
+    pdl_launch_desc before = DESC(.stream = desc->stream);
     before.default_stream = desc->default_stream;
+    const pdl_condition_report *why = NULL;
     place = "query";
     CHECK(pdl_overlap_query(primary, &before, subject->kernel, desc, chance(2) != 0 ? -1 : device,
                             &report) == expected_check(desc));
@@ -443,12 +442,11 @@ static void check_chain(struct subject *subject, const pdl_launch_desc *desc, in
     } else if (expected_check(desc) == PDL_SUCCESS && reason == PDL_REASON_NODE) {
         CHECK(pdl_chain_build(chain) == PDL_ERROR_OVERLAP);
     }
-    pdl_chain_destroy(chain);
+    drop_chain(chain);
 }
 
-static void six_answers_are_one(void **state)
+GRAPH_TEST(six_answers_are_one)
 {
-    (void)state;
     const char *const given = getenv("PDL_TEST_SEED");
     CUgraph graph = make_graph();
     seed = given != NULL ? strtoull(given, NULL, 10) : seed;
@@ -506,11 +504,6 @@ static void six_answers_are_one(void **state)
         assert_true(reason == PDL_REASON_PREDECESSOR || reason == 27 || other ||
                     counts.reasons[reason] > 100);
     }
-    destroy_graph(graph);
-    for (unsigned i = 0; i < SUBJECTS; i++) {
-        pdl_kernel_destroy(subjects[i].kernel);
-    }
-    pdl_kernel_destroy(primary);
 }
 
 int main(int argc, char **argv)
@@ -525,8 +518,7 @@ int main(int argc, char **argv)
     }
     (void)setenv("PDL_LOG", log_path, 1);
     (void)setenv("PDL_OVERLAP_STRICT", is_strict ? "1" : "0", 1);
-    const struct CMUnitTest tests[] = {GRAPH_TEST(six_answers_are_one)};
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = run_all_tests(NULL, NULL);
     (void)unlink(log_path);
     return failed;
 }

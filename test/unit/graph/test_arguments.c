@@ -29,15 +29,14 @@ static void assert_ran_with(unsigned char start)
     }
 }
 
-static void the_driver_is_asked_for_the_sizes(void **state)
+GRAPH_TEST(the_driver_is_asked_for_the_sizes)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         for (int given = 0; given < 4; given++) {
             desc.cooperative = given >= 2;
             mock_set_parameters(1, odd_sizes);
-            pdl_kernel *kernel = make_kernel((enum kernel_source)source, 1);
+            pdl_kernel *kernel = test_kernel((enum kernel_source)source, 1);
             pdl_chain *chain = make_chain();
             fill(10);
             assert_ok(pdl_chain_add(chain, kernel, &desc, odd_args,
@@ -58,21 +57,18 @@ static void the_driver_is_asked_for_the_sizes(void **state)
             assert_ok(pdl_chain_build(chain));
             assert_ok(pdl_chain_launch(chain, NULL));
             assert_ran_with(50);
-            pdl_chain_destroy(chain);
-            pdl_kernel_destroy(kernel);
         }
     }
     assert_int_not_equal(mock.calls[MOCK_cuFuncGetParamInfo], 0);
     assert_int_not_equal(mock.calls[MOCK_cuKernelGetParamInfo], 0);
 }
 
-static void a_kernel_without_parameters_needs_no_arguments(void **state)
+GRAPH_TEST(a_kernel_without_parameters_needs_no_arguments)
 {
-    (void)state;
     static const size_t none[] = {0};
     const pdl_launch_desc desc = plain_desc();
     mock_set_parameters(0, none);
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_chain();
     assert_ok(pdl_chain_add(chain, kernel, &desc, NULL, NULL, 0, NULL));
     assert_ok(pdl_chain_add(chain, kernel, &desc, NULL, none, 0, NULL));
@@ -80,13 +76,10 @@ static void a_kernel_without_parameters_needs_no_arguments(void **state)
     assert_ok(pdl_chain_set_args(chain, 0, NULL));
     assert_ok(pdl_chain_launch(chain, NULL));
     assert_ran_count(2);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
-static void sizes_that_are_not_the_kernels_are_refused(void **state)
+GRAPH_TEST(sizes_that_are_not_the_kernels_are_refused)
 {
-    (void)state;
     static const struct {
         size_t sizes[3];
         size_t count;
@@ -99,7 +92,7 @@ static void sizes_that_are_not_the_kernels_are_refused(void **state)
     void *args[] = {&values.pointer, &values.number, &values.number};
     const pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         pdl_chain *chain = make_chain();
         for (size_t i = 0; i < COUNT_OF(cases); i++) {
             uint32_t link = 77;
@@ -109,57 +102,5 @@ static void sizes_that_are_not_the_kernels_are_refused(void **state)
             assert_int_equal(link, 77);
         }
         assert_int_equal(add_link(chain, kernel, PDL_OVERLAP_AUTO, 0), 0); /* none was added */
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
     }
-}
-
-/* Every question about the parameters may fail; INVALID_VALUE is how the driver ends the list, so
- * it is not among the failures. */
-static void a_failing_question_adds_no_link(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = plain_desc();
-    static const struct {
-        enum kernel_source source;
-        enum mock_entry entry;
-        const char *call;
-    } cases[] = {
-        {FROM_FUNCTION, MOCK_cuFuncGetParamInfo, "cuFuncGetParamInfo"},
-        {FROM_CU_KERNEL, MOCK_cuKernelGetParamInfo, "cuKernelGetParamInfo"},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        pdl_kernel *kernel = make_kernel(cases[i].source, 0);
-        for (int given = 0; given < 2; given++) {
-            struct values values = values_of(0);
-            pdl_chain *chain = make_chain();
-            const unsigned before = mock.calls[cases[i].entry];
-            assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values),
-                                    given ? value_sizes : NULL, given ? 2 : 0, NULL));
-            const unsigned calls = mock.calls[cases[i].entry] - before;
-            assert_true(calls >= 3);
-            for (unsigned nth = 1; nth <= calls; nth++) {
-                uint32_t link = 77;
-                mock_fail(cases[i].entry, nth, CUDA_ERROR_ILLEGAL_ADDRESS);
-                assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values),
-                                             given ? value_sizes : NULL, given ? 2 : 0, &link),
-                               PDL_ERROR_DEVICE_FAULT, NULL, cases[i].call);
-                assert_int_equal(link, 77);
-                mock_fail_none();
-            }
-            pdl_chain_destroy(chain);
-        }
-        pdl_kernel_destroy(kernel);
-    }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GRAPH_TEST(the_driver_is_asked_for_the_sizes),
-        GRAPH_TEST(a_kernel_without_parameters_needs_no_arguments),
-        GRAPH_TEST(sizes_that_are_not_the_kernels_are_refused),
-        GRAPH_TEST(a_failing_question_adds_no_link),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

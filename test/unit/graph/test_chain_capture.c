@@ -9,20 +9,13 @@ static CUstream stream;
 static int setup(void **state)
 {
     (void)graph_setup(state);
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
     chain = make_chain();
     stream = mock_stream(1, 0);
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-    return mock_teardown(state);
-}
-
-#define CAPTURE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define CAPTURE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 static CUgraphNode nth(unsigned n)
 {
@@ -42,92 +35,6 @@ static void capture_kernels(unsigned count, bool overlaps)
 
 /* ---- edges ------------------------------------------------------------------------------------- */
 
-static void captured_launches_overlap_as_in_a_stream(void **state)
-{
-    (void)state;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    capture_kernels(2, true);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 3);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(chain_census(chain).nodes,
-                     4); /* without the one that the capture began after */
-    assert_int_equal(chain_census(chain).programmatic, 3);
-    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(2), node_of(chain, 3), PDL_EDGE_PROGRAMMATIC);
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran_count(4);
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    assert_ok(pdl_chain_explain(chain, 1, &report));
-    assert_int_equal(report.kind, PDL_NODE_CAPTURE);
-    assert_int_equal(report.nodes, 2);
-    assert_int_equal(report.overlap, 1);
-    assert_chain_explained(chain, 1, "a capture", "overlaps what it depends on", "link 0");
-}
-
-static void captured_launches_without_overlap_do_not(void **state)
-{
-    (void)state;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    capture_kernels(2, false);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(1), PDL_EDGE_FULL);
-    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 1, "a capture", "waits for the end", "link 0");
-}
-
-static void a_capture_overlaps_the_kernels_of_the_one_before(void **state)
-{
-    (void)state;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    capture_kernels(1, true);
-    capture_kernels(1, true);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
-    assert_int_equal(chain_census(chain).nodes, 3);
-}
-
-/* Behind a capture whose last kernel overlaps and is not known to wait. */
-static void a_link_does_not_overlap_a_captured_kernel_that_may_not_wait(void **state)
-{
-    (void)state;
-    pdl_kernel *other = make_kernel(FROM_CU_KERNEL, 1); /* so that nothing is known of the first */
-    add_link(chain, other, PDL_OVERLAP_AUTO, 0);
-    capture_kernels(1, true);
-    add_link(chain, other, PDL_OVERLAP_AUTO, 2);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(1), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(1), node_of(chain, 2), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 2, pdl_reason_string(PDL_REASON_PREDECESSOR));
-    pdl_kernel_destroy(other);
-}
-
-static void a_capture_behind_a_memset_waits_for_it(void **state)
-{
-    (void)state;
-    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    add_chain_node(chain, &set);
-    capture_kernels(1, true);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
-}
-
-/* The capture saw a kernel before it, and now there is a memset. */
-static void an_overlap_that_was_captured_holds_for_kernels_only(void **state)
-{
-    (void)state;
-    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
-    add_chain_node(chain, &set);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 1);
-    capture_kernels(1, true);
-    assert_ok(pdl_chain_add_dependency(chain, 2, 0));
-    assert_ok(pdl_chain_add_dependency(chain, 2, 1));
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(2), PDL_EDGE_FULL);
-    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
-}
-
 /* As NCCL does: before the kernel an event is waited for, and behind it one is recorded. */
 static void capture_with_events(pdl_chain *own)
 {
@@ -140,38 +47,9 @@ static void capture_with_events(pdl_chain *own)
     assert_ok(pdl_chain_capture_end(own, NULL));
 }
 
-/* A library may add nodes to the graph past the stream: what the stream does not order, the chain does not either,
- * whatever the link before is. */
-static void nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing(void **state)
-{
-    (void)state;
-    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
-    for (unsigned i = 0; i < 2; i++) {
-        pdl_chain *own = make_chain();
-        CUgraph graph = NULL;
-        if (i == 0) {
-            add_link(own, kernel, PDL_OVERLAP_AUTO, 0);
-        } else {
-            add_chain_node(own, &set);
-        }
-        capture_with_events(own); /* nodes 1 to 3: kernel, wait, record */
-        add_link(own, kernel, PDL_OVERLAP_AUTO, 2);
-        assert_ok(pdl_chain_build(own));
-        assert_ok(pdl_chain_graph(own, &graph));
-        assert_edge(mock_node_at(graph, 0), mock_node_at(graph, 1),
-                    i == 0 ? PDL_EDGE_PROGRAMMATIC : PDL_EDGE_FULL);
-        assert_int_equal(mock_edges_into(mock_node_at(graph, 2)), 0);
-        assert_int_equal(mock_edges_into(mock_node_at(graph, 1)), 2);
-        assert_int_equal(mock_edges_into(node_of(own, 2)), 1);
-        assert_edge(mock_node_at(graph, 1), node_of(own, 2), PDL_EDGE_PROGRAMMATIC);
-        pdl_chain_destroy(own);
-    }
-}
-
 /* A graph with a beginning for each call is slower than one with a single path. */
-static void nodes_beside_the_stream_follow_each_other(void **state)
+CAPTURE_TEST(nodes_beside_the_stream_follow_each_other)
 {
-    (void)state;
     const pdl_chain_node choice = node_of_kind(PDL_NODE_IF);
     pdl_chain *body = NULL;
     CUgraph graph = NULL;
@@ -198,9 +76,8 @@ static void nodes_beside_the_stream_follow_each_other(void **state)
 }
 
 /* The stream went on with what was before the capture, so nothing says what the next link is to wait for: all of it. */
-static void a_link_waits_for_all_that_was_captured_past_the_stream(void **state)
+CAPTURE_TEST(a_link_waits_for_all_that_was_captured_past_the_stream)
 {
-    (void)state;
     CUgraph graph = NULL;
     const CUgraphNode *ends = NULL;
     const CUgraphEdgeData *data = NULL;
@@ -220,9 +97,8 @@ static void a_link_waits_for_all_that_was_captured_past_the_stream(void **state)
     assert_int_equal(mock_edges_into(node_of(chain, 2)), 2);
 }
 
-static void of_two_dependencies_on_the_link_before_the_full_one_counts(void **state)
+CAPTURE_TEST(of_two_dependencies_on_the_link_before_the_full_one_counts)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         pdl_chain *own = make_chain();
         CUgraph graph = NULL;
@@ -235,13 +111,11 @@ static void of_two_dependencies_on_the_link_before_the_full_one_counts(void **st
         assert_ok(pdl_chain_graph(own, &graph));
         assert_int_equal(mock_edges_into(mock_node_at(graph, 1)), 1);
         assert_edge(mock_node_at(graph, 0), mock_node_at(graph, 1), PDL_EDGE_FULL);
-        pdl_chain_destroy(own);
     }
 }
 
-static void what_is_captured_is_copied_whatever_it_is(void **state)
+CAPTURE_TEST(what_is_captured_is_copied_whatever_it_is)
 {
-    (void)state;
     static const CUgraphNodeType types[] = {
         CU_GRAPH_NODE_TYPE_KERNEL,       CU_GRAPH_NODE_TYPE_MEMCPY,     CU_GRAPH_NODE_TYPE_MEMSET,
         CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_GRAPH,      CU_GRAPH_NODE_TYPE_EMPTY,
@@ -273,9 +147,8 @@ static void what_is_captured_is_copied_whatever_it_is(void **state)
     pdl_event_destroy(event);
 }
 
-static void a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before(void **state)
+CAPTURE_TEST(a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before)
 {
-    (void)state;
     /* Batched memory operations, and what CUDA 13.5 added: copies, an engine, fabric copies. */
     static const int types[] = {CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, 14, 17, 18};
     for (size_t i = 0; i < COUNT_OF(types); i++) {
@@ -296,9 +169,8 @@ static void a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_bef
 }
 
 /* Memsets and copies do not tell their context, so it is that of the kernels, which must be one. */
-static void a_capture_in_another_context_stays_a_child(void **state)
+CAPTURE_TEST(a_capture_in_another_context_stays_a_child)
 {
-    (void)state;
     static const struct {
         int devices[2];
         CUgraphNodeType type;
@@ -320,25 +192,11 @@ static void a_capture_in_another_context_stays_a_child(void **state)
         assert_ok(pdl_chain_build(own));
         assert_ok(pdl_chain_graph(own, &graph));
         assert_int_equal(mock_node_at(graph, 0)->type, cases[i].type);
-        pdl_chain_destroy(own);
     }
 }
 
-static void a_capture_of_nothing_is_an_empty_node(void **state)
+CAPTURE_TEST(own_arguments_change_beside_a_capture)
 {
-    (void)state;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    capture_kernels(0, false);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
-    assert_ok(pdl_chain_build(chain));
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran_count(2);
-    assert_edge(nth(1), node_of(chain, 2), PDL_EDGE_FULL);
-}
-
-static void own_arguments_change_beside_a_capture(void **state)
-{
-    (void)state;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     capture_kernels(1, true);
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
@@ -348,15 +206,13 @@ static void own_arguments_change_beside_a_capture(void **state)
     assert_ok(pdl_chain_launch(chain, NULL));
     assert_ran(0, 0);
     assert_ran(2, 22);
-    assert_refused(pdl_chain_set_args(chain, 1, VALUES(values)), PDL_ERROR_INVALID_ARGUMENT, "link",
-                   "a capture");
+    assert_invalid(pdl_chain_set_args(chain, 1, VALUES(values)), "link", "a capture");
 }
 
 /* ---- what goes wrong --------------------------------------------------------------------------- */
 
-static void a_capture_that_breaks_leaves_the_chain_as_it_was(void **state)
+CAPTURE_TEST(a_capture_that_breaks_leaves_the_chain_as_it_was)
 {
-    (void)state;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     assert_ok(pdl_chain_build(chain));
     assert_ok(pdl_chain_capture_begin(chain, stream));
@@ -372,9 +228,8 @@ static void a_capture_that_breaks_leaves_the_chain_as_it_was(void **state)
     assert_ran_count(2);
 }
 
-static void each_way_to_break_a_capture_is_explained(void **state)
+CAPTURE_TEST(each_way_to_break_a_capture_is_explained)
 {
-    (void)state;
     static const struct {
         CUresult result;
         const char *word;
@@ -394,9 +249,8 @@ static void each_way_to_break_a_capture_is_explained(void **state)
     assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_DEVICE_FAULT, NULL, "");
 }
 
-static void a_capture_that_another_call_ends_is_reported(void **state)
+CAPTURE_TEST(a_capture_that_another_call_ends_is_reported)
 {
-    (void)state;
     CUgraph graph = NULL;
     assert_ok(pdl_chain_capture_begin(chain, stream));
     assert_int_equal(mock.table.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
@@ -407,12 +261,10 @@ static void a_capture_that_another_call_ends_is_reported(void **state)
     assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_CAPTURE, NULL, "another call");
     assert_int_equal(mock.table.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS); /* still there */
     assert_ptr_equal(graph, others);
-    destroy_graph(others);
 }
 
-static void nothing_is_added_while_a_chain_captures(void **state)
+CAPTURE_TEST(nothing_is_added_while_a_chain_captures)
 {
-    (void)state;
     const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     struct values values = values_of(1);
@@ -428,13 +280,11 @@ static void nothing_is_added_while_a_chain_captures(void **state)
     assert_ok(pdl_chain_capture_end(chain, NULL));
 }
 
-static void a_stream_that_cannot_capture_is_refused(void **state)
+CAPTURE_TEST(a_stream_that_cannot_capture_is_refused)
 {
-    (void)state;
-    assert_refused(pdl_chain_capture_begin(chain, NULL), PDL_ERROR_INVALID_ARGUMENT, "stream",
+    assert_invalid(pdl_chain_capture_begin(chain, NULL), "stream", "legacy default stream");
+    assert_invalid(pdl_chain_capture_begin(chain, CU_STREAM_LEGACY), "stream",
                    "legacy default stream");
-    assert_refused(pdl_chain_capture_begin(chain, CU_STREAM_LEGACY), PDL_ERROR_INVALID_ARGUMENT,
-                   "stream", "legacy default stream");
     CUgraph others = make_graph();
     mock_capture(stream, others, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     assert_refused(pdl_chain_capture_begin(chain, stream), PDL_ERROR_CAPTURE, NULL,
@@ -443,52 +293,21 @@ static void a_stream_that_cannot_capture_is_refused(void **state)
     mock_capture(stream, NULL, CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-static void a_chain_that_is_destroyed_ends_its_capture(void **state)
+CAPTURE_TEST(a_chain_that_is_destroyed_ends_its_capture)
 {
-    (void)state;
     pdl_chain *other = make_chain();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     assert_ok(pdl_chain_capture_begin(other, stream));
-    pdl_chain_destroy(other);
+    drop_chain(other);
     assert_int_equal(mock.table.cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
     assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-static void memory_allocated_in_a_capture_is_refused(void **state)
+CAPTURE_TEST(memory_allocated_in_a_capture_is_refused)
 {
-    (void)state;
     assert_ok(pdl_chain_capture_begin(chain, stream));
     (void)mock_capture_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC, false);
     assert_refused(pdl_chain_capture_end(chain, NULL), PDL_ERROR_NOT_SUPPORTED, NULL, "memory",
                    "before");
     assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CAPTURE_TEST(captured_launches_overlap_as_in_a_stream),
-        CAPTURE_TEST(captured_launches_without_overlap_do_not),
-        CAPTURE_TEST(a_capture_overlaps_the_kernels_of_the_one_before),
-        CAPTURE_TEST(a_link_does_not_overlap_a_captured_kernel_that_may_not_wait),
-        CAPTURE_TEST(a_capture_behind_a_memset_waits_for_it),
-        CAPTURE_TEST(an_overlap_that_was_captured_holds_for_kernels_only),
-        CAPTURE_TEST(nodes_beside_the_stream_wait_for_nothing_and_hold_up_nothing),
-        CAPTURE_TEST(nodes_beside_the_stream_follow_each_other),
-        CAPTURE_TEST(a_link_waits_for_all_that_was_captured_past_the_stream),
-        CAPTURE_TEST(of_two_dependencies_on_the_link_before_the_full_one_counts),
-        CAPTURE_TEST(what_is_captured_is_copied_whatever_it_is),
-        CAPTURE_TEST(a_capture_that_cannot_be_copied_stays_a_child_without_the_kernel_before),
-        CAPTURE_TEST(a_capture_in_another_context_stays_a_child),
-        CAPTURE_TEST(a_capture_of_nothing_is_an_empty_node),
-        CAPTURE_TEST(own_arguments_change_beside_a_capture),
-        CAPTURE_TEST(a_capture_that_breaks_leaves_the_chain_as_it_was),
-        CAPTURE_TEST(each_way_to_break_a_capture_is_explained),
-        CAPTURE_TEST(a_capture_that_another_call_ends_is_reported),
-        CAPTURE_TEST(nothing_is_added_while_a_chain_captures),
-        CAPTURE_TEST(a_stream_that_cannot_capture_is_refused),
-        CAPTURE_TEST(a_chain_that_is_destroyed_ends_its_capture),
-        CAPTURE_TEST(memory_allocated_in_a_capture_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,21 +9,13 @@ static pdl_chain *chain;
 static int setup(void **state)
 {
     (void)graph_setup(state);
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
-    setter = make_kernel(FROM_CU_KERNEL, 1);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
+    setter = test_kernel(FROM_CU_KERNEL, 1);
     chain = make_chain();
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-    pdl_kernel_destroy(setter);
-    return mock_teardown(state);
-}
-
-#define CONDITIONAL_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define CONDITIONAL_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 static uint32_t add_conditional(pdl_chain *to, pdl_node_kind kind, uint32_t initial,
                                 uint32_t bodies)
@@ -41,9 +33,8 @@ static uint64_t first_argument(unsigned n)
     return value;
 }
 
-static void a_body_runs_if_its_condition_says_so(void **state)
+CONDITIONAL_TEST(a_body_runs_if_its_condition_says_so)
 {
-    (void)state;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     const uint32_t yes = add_conditional(chain, PDL_NODE_IF, 1, 0);
     const uint32_t no = add_conditional(chain, PDL_NODE_IF, 0, 2);
@@ -71,9 +62,8 @@ static void a_body_runs_if_its_condition_says_so(void **state)
     assert_int_equal(body.nodes, 2);
 }
 
-static void the_body_whose_index_is_the_condition_runs(void **state)
+CONDITIONAL_TEST(the_body_whose_index_is_the_condition_runs)
 {
-    (void)state;
     static const uint32_t initial[] = {0, 2, 3, UINT32_MAX};
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     uint32_t links[4];
@@ -105,9 +95,8 @@ static void the_body_whose_index_is_the_condition_runs(void **state)
     assert_ran(4, 77);
 }
 
-static void a_switch_is_decided_by_the_links_that_get_its_condition(void **state)
+CONDITIONAL_TEST(a_switch_is_decided_by_the_links_that_get_its_condition)
 {
-    (void)state;
     const uint32_t sets = add_link(chain, setter, PDL_OVERLAP_AUTO, 1);
     const uint32_t choice = add_conditional(chain, PDL_NODE_SWITCH, 1, 2);
     pdl_chain *body = body_of(chain, choice, 1);
@@ -123,9 +112,8 @@ static void a_switch_is_decided_by_the_links_that_get_its_condition(void **state
     assert_int_not_equal(first_argument(0), first_argument(1));
 }
 
-static void a_switch_has_as_many_bodies_as_it_says(void **state)
+CONDITIONAL_TEST(a_switch_has_as_many_bodies_as_it_says)
 {
-    (void)state;
     pdl_chain *body = NULL;
     pdl_chain_node node = node_of_kind(PDL_NODE_SWITCH);
     node.bodies = 0;
@@ -136,8 +124,7 @@ static void a_switch_has_as_many_bodies_as_it_says(void **state)
     node.bodies = 65536; /* it is only recorded */
     const uint32_t most = add_chain_node(chain, &node);
     add_link(body_of(chain, most, 65535), kernel, PDL_OVERLAP_AUTO, 1);
-    assert_refused(pdl_chain_body(chain, most, 65536, &body), PDL_ERROR_INVALID_ARGUMENT, "index",
-                   "65536 bodies");
+    assert_invalid(pdl_chain_body(chain, most, 65536, &body), "index", "65536 bodies");
     node = node_of_kind(PDL_NODE_IF);
     node.bodies = 3;
     assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "bodies",
@@ -150,9 +137,8 @@ static void a_switch_has_as_many_bodies_as_it_says(void **state)
     assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "kind", "12");
 }
 
-static void a_condition_is_passed_to_the_links_that_set_it(void **state)
+CONDITIONAL_TEST(a_condition_is_passed_to_the_links_that_set_it)
 {
-    (void)state;
     const uint32_t sets = add_link(chain, setter, PDL_OVERLAP_AUTO, 5);
     const uint32_t repeats = add_conditional(chain, PDL_NODE_WHILE, 1, 0);
     pdl_chain *body = body_of(chain, repeats, 0);
@@ -194,9 +180,8 @@ static void a_condition_is_passed_to_the_links_that_set_it(void **state)
     assert_int_equal(chain_census(chain).nodes, 3); /* with the body of that build */
 }
 
-static void conditionals_may_be_in_each_other(void **state)
+CONDITIONAL_TEST(conditionals_may_be_in_each_other)
 {
-    (void)state;
     const uint32_t outer = add_conditional(chain, PDL_NODE_WHILE, 1, 0);
     pdl_chain *body = body_of(chain, outer, 0);
     const uint32_t inner = add_conditional(body, PDL_NODE_IF, 1, 0);
@@ -211,13 +196,11 @@ static void conditionals_may_be_in_each_other(void **state)
     assert_int_equal(chain_census(chain).nodes, 4);
     /* Not the other way round: that condition does not exist yet. */
     const uint32_t outside = add_link(chain, setter, PDL_OVERLAP_AUTO, 3);
-    assert_refused(pdl_chain_pass_condition(chain, outside, 0, body, inner),
-                   PDL_ERROR_INVALID_ARGUMENT, "owner", "");
+    assert_invalid(pdl_chain_pass_condition(chain, outside, 0, body, inner), "owner", "");
 }
 
-static void a_capture_may_be_in_a_body(void **state)
+CONDITIONAL_TEST(a_capture_may_be_in_a_body)
 {
-    (void)state;
     const uint32_t choice = add_conditional(chain, PDL_NODE_IF, 1, 0);
     pdl_chain *body = body_of(chain, choice, 0);
     add_link(body, kernel, PDL_OVERLAP_AUTO, 1);
@@ -232,9 +215,8 @@ static void a_capture_may_be_in_a_body(void **state)
     assert_refused(pdl_chain_capture_end(body, NULL), PDL_ERROR_NOT_SUPPORTED, NULL, "body");
 }
 
-static void a_body_cannot_have_every_kind(void **state)
+CONDITIONAL_TEST(a_body_cannot_have_every_kind)
 {
-    (void)state;
     const uint32_t choice = add_conditional(chain, PDL_NODE_IF, 1, 0);
     pdl_chain *body = body_of(chain, choice, 0);
     pdl_chain_node node = node_of_kind(PDL_NODE_HOST);
@@ -259,18 +241,17 @@ static void a_body_cannot_have_every_kind(void **state)
     assert_int_equal(mock_ran(1)->other.memset.dst, 0x50000);
 }
 
-static void a_body_is_not_a_chain_of_its_own(void **state)
+CONDITIONAL_TEST(a_body_is_not_a_chain_of_its_own)
 {
-    (void)state;
     const uint32_t choice = add_conditional(chain, PDL_NODE_IF, 1, 0);
     pdl_chain *body = body_of(chain, choice, 0);
     CUgraph graph = NULL;
     add_link(body, kernel, PDL_OVERLAP_AUTO, 1);
     assert_refused(pdl_chain_graph(body, &graph), PDL_ERROR_NOT_BUILT, NULL, "");
-    assert_refused(pdl_chain_build(body), PDL_ERROR_INVALID_ARGUMENT, "chain", "body of link 0");
-    assert_refused(pdl_chain_launch(body, NULL), PDL_ERROR_INVALID_ARGUMENT, "chain", "body");
-    assert_refused(pdl_chain_upload(body, NULL), PDL_ERROR_INVALID_ARGUMENT, "chain", "body");
-    assert_refused(pdl_chain_reset(body), PDL_ERROR_INVALID_ARGUMENT, "chain", "body");
+    assert_invalid(pdl_chain_build(body), "chain", "body of link 0");
+    assert_invalid(pdl_chain_launch(body, NULL), "chain", "body");
+    assert_invalid(pdl_chain_upload(body, NULL), "chain", "body");
+    assert_invalid(pdl_chain_reset(body), "chain", "body");
     pdl_chain_destroy(body); /* does nothing */
     assert_ok(pdl_chain_build(chain));
     assert_ok(pdl_chain_graph(body, &graph));
@@ -281,35 +262,27 @@ static void a_body_is_not_a_chain_of_its_own(void **state)
     assert_refused(pdl_chain_launch(chain, NULL), PDL_ERROR_NOT_BUILT, NULL, "changed");
 }
 
-static void wrong_arguments_are_refused(void **state)
+CONDITIONAL_TEST(wrong_arguments_are_refused)
 {
-    (void)state;
     pdl_chain *body = NULL;
     const uint32_t sets = add_link(chain, setter, PDL_OVERLAP_AUTO, 0);
     const uint32_t choice = add_conditional(chain, PDL_NODE_IF, 1, 0);
-    assert_refused(pdl_chain_body(chain, sets, 0, &body), PDL_ERROR_INVALID_ARGUMENT, "link",
-                   "link 0 is a kernel");
-    assert_refused(pdl_chain_body(chain, 2, 0, &body), PDL_ERROR_INVALID_ARGUMENT, "link", "2");
-    assert_refused(pdl_chain_body(chain, choice, 1, &body), PDL_ERROR_INVALID_ARGUMENT, "index",
-                   "1 bodies");
-    assert_refused(pdl_chain_body(chain, choice, 0, NULL), PDL_ERROR_INVALID_ARGUMENT, "body", "");
-    assert_refused(pdl_chain_pass_condition(chain, sets, 0, NULL, choice),
-                   PDL_ERROR_INVALID_ARGUMENT, "owner", "");
-    assert_refused(pdl_chain_pass_condition(chain, sets, 0, chain, sets),
-                   PDL_ERROR_INVALID_ARGUMENT, "conditional", "");
-    assert_refused(pdl_chain_pass_condition(chain, choice, 0, chain, choice),
-                   PDL_ERROR_INVALID_ARGUMENT, "link", "an if");
-    assert_refused(pdl_chain_pass_condition(chain, sets, 2, chain, choice),
-                   PDL_ERROR_INVALID_ARGUMENT, "parameter", "2");
+    assert_invalid(pdl_chain_body(chain, sets, 0, &body), "link", "link 0 is a kernel");
+    assert_invalid(pdl_chain_body(chain, 2, 0, &body), "link", "2");
+    assert_invalid(pdl_chain_body(chain, choice, 1, &body), "index", "1 bodies");
+    assert_invalid(pdl_chain_body(chain, choice, 0, NULL), "body", "");
+    assert_invalid(pdl_chain_pass_condition(chain, sets, 0, NULL, choice), "owner", "");
+    assert_invalid(pdl_chain_pass_condition(chain, sets, 0, chain, sets), "conditional", "");
+    assert_invalid(pdl_chain_pass_condition(chain, choice, 0, chain, choice), "link", "an if");
+    assert_invalid(pdl_chain_pass_condition(chain, sets, 2, chain, choice), "parameter", "2");
     assert_refused(pdl_chain_pass_condition(chain, sets, 1, chain, choice), PDL_ERROR_ARGUMENT_SIZE,
                    "parameter", "4 bytes");
     assert_ok(pdl_chain_pass_condition(chain, sets, 0, chain, choice));
     assert_ok(pdl_chain_build(chain)); /* an if may have an empty body */
 }
 
-static void conditionals_are_not_in_each_other_without_end(void **state)
+CONDITIONAL_TEST(conditionals_are_not_in_each_other_without_end)
 {
-    (void)state;
     const pdl_chain_node node = node_of_kind(PDL_NODE_IF);
     pdl_chain *at = chain;
     for (unsigned depth = 0; depth < 32; depth++) {
@@ -319,16 +292,14 @@ static void conditionals_are_not_in_each_other_without_end(void **state)
     assert_ok(pdl_chain_build(chain));
 }
 
-static void a_while_without_links_is_refused(void **state)
+CONDITIONAL_TEST(a_while_without_links_is_refused)
 {
-    (void)state;
     (void)add_conditional(chain, PDL_NODE_WHILE, 1, 0);
     assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, "link 0", "no links");
 }
 
-static void an_older_driver_has_no_second_body_and_no_switch(void **state)
+CONDITIONAL_TEST(an_older_driver_has_no_second_body_and_no_switch)
 {
-    (void)state;
     pdl_chain_node node = node_of_kind(PDL_NODE_IF);
     node.bodies = 2;
     mock_set_driver_version(12070);
@@ -342,37 +313,4 @@ static void an_older_driver_has_no_second_body_and_no_switch(void **state)
     assert_refused(pdl_chain_add_node(older, &node, NULL), PDL_ERROR_NOT_SUPPORTED, "kind",
                    "a switch", "12.8", "12.7");
     assert_ok(pdl_chain_build(older)); /* with what it had */
-    pdl_chain_destroy(older);
-}
-
-static void a_driver_without_conditionals_says_so(void **state)
-{
-    (void)state;
-    const uint32_t choice = add_conditional(chain, PDL_NODE_IF, 1, 0);
-    add_link(body_of(chain, choice, 0), kernel, PDL_OVERLAP_AUTO, 1);
-    mock.refused_type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_SUPPORTED, NULL, "link 0", "an if");
-    mock.refused_type = 0;
-    assert_ok(pdl_chain_build(chain));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CONDITIONAL_TEST(a_body_runs_if_its_condition_says_so),
-        CONDITIONAL_TEST(the_body_whose_index_is_the_condition_runs),
-        CONDITIONAL_TEST(a_switch_is_decided_by_the_links_that_get_its_condition),
-        CONDITIONAL_TEST(a_switch_has_as_many_bodies_as_it_says),
-        CONDITIONAL_TEST(a_condition_is_passed_to_the_links_that_set_it),
-        CONDITIONAL_TEST(conditionals_may_be_in_each_other),
-        CONDITIONAL_TEST(a_capture_may_be_in_a_body),
-        CONDITIONAL_TEST(a_body_cannot_have_every_kind),
-        CONDITIONAL_TEST(a_body_is_not_a_chain_of_its_own),
-        CONDITIONAL_TEST(wrong_arguments_are_refused),
-        CONDITIONAL_TEST(conditionals_are_not_in_each_other_without_end),
-        CONDITIONAL_TEST(a_while_without_links_is_refused),
-        CONDITIONAL_TEST(an_older_driver_has_no_second_body_and_no_switch),
-        CONDITIONAL_TEST(a_driver_without_conditionals_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

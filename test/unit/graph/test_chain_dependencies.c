@@ -8,19 +8,12 @@ static pdl_chain *chain;
 static int setup(void **state)
 {
     (void)graph_setup(state);
-    kernel = make_kernel(FROM_FUNCTION, 0);
+    kernel = test_kernel(FROM_FUNCTION, 0);
     chain = make_chain();
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-    return mock_teardown(state);
-}
-
-#define SHAPE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define SHAPE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 static void add_links(uint32_t count)
 {
@@ -34,65 +27,17 @@ static void assert_depends(uint32_t link, uint32_t on)
     assert_edge(node_of(chain, on), node_of(chain, link), PDL_EDGE_PROGRAMMATIC);
 }
 
-static void the_first_call_takes_the_place_of_the_link_before(void **state)
+SHAPE_TEST(a_link_with_dependencies_cannot_be_at_the_start_as_well)
 {
-    (void)state;
-    add_links(4);
-    assert_ok(pdl_chain_add_dependency(chain, 3, 0));
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 3)), 1);
-    assert_depends(3, 0);
-    assert_ok(pdl_chain_add_dependency(chain, 3, 1));
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 3)), 2);
-    assert_depends(3, 0);
-    assert_depends(3, 1);
-    assert_int_equal(mock_edges_into(node_of(chain, 2)), 1); /* the others are as they were */
-    assert_depends(2, 1);
-}
-
-static void the_same_dependency_twice_is_one(void **state)
-{
-    (void)state;
-    add_links(3);
-    for (int i = 0; i < 3; i++) {
-        assert_ok(pdl_chain_add_dependency(chain, 2, 0));
-        assert_ok(pdl_chain_add_dependency(chain, 2, 1));
-    }
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 2)), 2);
-}
-
-static void a_link_may_start_with_the_replay(void **state)
-{
-    (void)state;
-    add_links(3);
-    assert_ok(pdl_chain_add_dependency(chain, 1, PDL_CHAIN_START));
-    assert_ok(pdl_chain_add_dependency(chain, 1, PDL_CHAIN_START));
-    assert_ok(pdl_chain_add_dependency(chain, 0, PDL_CHAIN_START)); /* it does anyway */
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 0)), 0);
-    assert_int_equal(mock_edges_into(node_of(chain, 1)), 0);
-    assert_int_equal(mock_edges_into(node_of(chain, 2)), 1);
-    assert_ok(pdl_chain_add_dependency(chain, 1, 0)); /* further calls add to it */
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 1)), 1);
-}
-
-static void a_link_with_dependencies_cannot_be_at_the_start_as_well(void **state)
-{
-    (void)state;
     add_links(3);
     assert_ok(pdl_chain_add_dependency(chain, 2, 0));
-    assert_refused(pdl_chain_add_dependency(chain, 2, PDL_CHAIN_START), PDL_ERROR_INVALID_ARGUMENT,
-                   "on", "2", "1");
+    assert_invalid(pdl_chain_add_dependency(chain, 2, PDL_CHAIN_START), "on", "2", "1");
     assert_ok(pdl_chain_build(chain));
     assert_depends(2, 0);
 }
 
-static void a_link_may_wait_for_one_that_was_added_later(void **state)
+SHAPE_TEST(a_link_may_wait_for_one_that_was_added_later)
 {
-    (void)state;
     add_links(3);
     assert_ok(pdl_chain_add_dependency(chain, 2, PDL_CHAIN_START));
     assert_ok(pdl_chain_add_dependency(chain, 1, 2));
@@ -106,9 +51,8 @@ static void a_link_may_wait_for_one_that_was_added_later(void **state)
     assert_ran(2, 0);
 }
 
-static void cycles_are_refused_and_change_nothing(void **state)
+SHAPE_TEST(cycles_are_refused_and_change_nothing)
 {
-    (void)state;
     add_links(6);
     assert_ok(pdl_chain_build(chain));
     assert_refused(pdl_chain_add_dependency(chain, 0, 0), PDL_ERROR_CYCLE, "on", "0");
@@ -208,22 +152,20 @@ static void assert_agrees(const struct oracle *oracle)
             }
         }
         assert_int_equal(mock_edges_into(nodes[link]), count);
-        pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-        assert_ok(pdl_chain_explain(chain, link, &report));
+        const pdl_chain_report report = link_report(chain, link);
         assert_int_equal(report.dependencies, count);
         assert_int_equal(report.overlap, count > 0 && oracle->overlaps[link]);
     }
 }
 
-static void random_shapes_have_the_edges_that_were_asked_for(void **state)
+SHAPE_TEST(random_shapes_have_the_edges_that_were_asked_for)
 {
-    (void)state;
     for (unsigned round = 0; round < 300; round++) {
         struct oracle oracle;
         const uint32_t links = 1 + round % MOST;
         memset(&oracle, 0, sizeof(oracle));
         seed = round;
-        pdl_chain_destroy(chain);
+        drop_chain(chain);
         chain = make_chain();
         while (oracle.links < links) {
             grow(&oracle);
@@ -236,18 +178,4 @@ static void random_shapes_have_the_edges_that_were_asked_for(void **state)
         assert_ok(pdl_chain_launch(chain, NULL));
         assert_ran_count(links);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SHAPE_TEST(the_first_call_takes_the_place_of_the_link_before),
-        SHAPE_TEST(the_same_dependency_twice_is_one),
-        SHAPE_TEST(a_link_may_start_with_the_replay),
-        SHAPE_TEST(a_link_with_dependencies_cannot_be_at_the_start_as_well),
-        SHAPE_TEST(a_link_may_wait_for_one_that_was_added_later),
-        SHAPE_TEST(cycles_are_refused_and_change_nothing),
-        SHAPE_TEST(random_shapes_have_the_edges_that_were_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,15 +11,14 @@ static int setup(void **state)
     return 0;
 }
 
-#define DEVICES_TEST(function) cmocka_unit_test_setup_teardown(function, setup, mock_teardown)
+#define DEVICES_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
-static void a_chain_is_of_the_device_that_was_current_at_the_build(void **state)
+DEVICES_TEST(a_chain_is_of_the_device_that_was_current_at_the_build)
 {
-    (void)state;
     static const enum kernel_source sources[] = {FROM_CU_KERNEL, FROM_SYMBOL};
     for (size_t s = 0; s < COUNT_OF(sources); s++) {
         mock_set_current(0);
-        pdl_kernel *kernel = make_kernel(sources[s], 1);
+        pdl_kernel *kernel = test_kernel(sources[s], 1);
         pdl_chain *chain = make_chain();
         (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
         (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 1);
@@ -33,19 +32,16 @@ static void a_chain_is_of_the_device_that_was_current_at_the_build(void **state)
             assert_edge(node_of(chain, 0), node_of(chain, 1),
                         device == 2 ? PDL_EDGE_FULL : PDL_EDGE_PROGRAMMATIC);
         }
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_stream_of_another_device_is_refused(void **state)
+DEVICES_TEST(a_stream_of_another_device_is_refused)
 {
-    (void)state;
     static const int versions[] = {13000, 12070}; /* with and without cuStreamGetDevice */
     for (size_t v = 0; v < COUNT_OF(versions); v++) {
         mock_set_driver_version(versions[v]);
         mock_set_current(1);
-        pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+        pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
         pdl_chain *chain = make_line(kernel, 2);
         mock_set_current(0);
         assert_refused(pdl_chain_launch(chain, mock_stream(0, 2)), PDL_ERROR_WRONG_DEVICE, "stream",
@@ -64,51 +60,15 @@ static void a_stream_of_another_device_is_refused(void **state)
         mock_set_current(-1);
         assert_refused(pdl_chain_launch(chain, NULL), PDL_ERROR_NO_CONTEXT, NULL, "");
         assert_ok(pdl_chain_launch(chain, mock_stream(0, 1))); /* needs no current context */
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
     }
     assert_int_not_equal(mock.calls[MOCK_cuStreamGetDevice], 0);
     assert_int_not_equal(mock.calls[MOCK_cuCtxPushCurrent], 0);
 }
 
-static void a_stream_whose_device_cannot_be_told_is_an_error(void **state)
+DEVICES_TEST(a_function_of_another_device_cannot_be_built_in)
 {
-    (void)state;
-    static const struct {
-        int version;
-        enum mock_entry entry;
-        const char *call;
-        CUresult result;
-        pdl_status status;
-    } cases[] = {
-        {13000, MOCK_cuStreamGetDevice, "cuStreamGetDevice", CUDA_ERROR_INVALID_HANDLE,
-         PDL_ERROR_INVALID_HANDLE},
-        {12070, MOCK_cuStreamGetCtx, "cuStreamGetCtx", CUDA_ERROR_INVALID_HANDLE,
-         PDL_ERROR_INVALID_HANDLE},
-        {12070, MOCK_cuCtxPushCurrent, "cuCtxPushCurrent", CUDA_ERROR_INVALID_CONTEXT,
-         PDL_ERROR_NO_CONTEXT},
-        {12070, MOCK_cuCtxGetDevice, "cuCtxGetDevice", CUDA_ERROR_UNKNOWN, PDL_ERROR_DRIVER},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        mock_set_driver_version(cases[i].version);
-        pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-        pdl_chain *chain = make_line(kernel, 1);
-        mock_fail(cases[i].entry, 1, cases[i].result);
-        assert_refused(pdl_chain_launch(chain, mock_stream(0, 0)), cases[i].status, NULL, "");
-        assert_int_equal(pdl_last_error()->cuda_result, cases[i].result);
-        assert_string_equal(pdl_last_error()->call, cases[i].call);
-        assert_int_equal(mock.replay_count, i); /* one each time around, below */
-        assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
-    }
-}
-
-static void a_function_of_another_device_cannot_be_built_in(void **state)
-{
-    (void)state;
-    pdl_kernel *bound = make_kernel(FROM_FUNCTION, 0); /* of device 0 */
-    pdl_kernel *free_kernel = make_kernel(FROM_CU_KERNEL, 1);
+    pdl_kernel *bound = test_kernel(FROM_FUNCTION, 0); /* of device 0 */
+    pdl_kernel *free_kernel = test_kernel(FROM_CU_KERNEL, 1);
     pdl_chain *chain = make_chain();
     (void)add_link(chain, free_kernel, PDL_OVERLAP_AUTO, 0);
     (void)add_link(chain, bound, PDL_OVERLAP_AUTO, 1);
@@ -119,7 +79,7 @@ static void a_function_of_another_device_cannot_be_built_in(void **state)
     assert_ok(pdl_chain_build(chain));
     assert_ok(pdl_chain_launch(chain, NULL));
     assert_ran_count(2);
-    pdl_chain_destroy(chain);
+    drop_chain(chain);
 
     mock_set_current(1);
     chain = make_line(free_kernel, 1); /* of device 1 */
@@ -128,70 +88,43 @@ static void a_function_of_another_device_cannot_be_built_in(void **state)
     assert_refused(pdl_chain_add(chain, bound, &desc, VALUES(values), NULL, 0, NULL),
                    PDL_ERROR_WRONG_DEVICE, "kernel", "0", "1");
     assert_ok(pdl_chain_launch(chain, NULL)); /* and is as it was */
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(bound);
-    pdl_kernel_destroy(free_kernel);
 }
 
 /* A built chain is changed for its own device, whatever is current. */
-static void a_built_chain_is_changed_on_its_device(void **state)
+DEVICES_TEST(a_built_chain_is_changed_on_its_device)
 {
-    (void)state;
     mock_set_current(1);
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_line(kernel, 2);
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
     struct values values = values_of(50);
     desc.grid[0] = 11;
     mock_set_current(2); /* where nothing overlaps */
     assert_ok(pdl_chain_set_desc(chain, 1, &desc));
     assert_ok(pdl_chain_set_args(chain, 1, VALUES(values)));
-    assert_ok(pdl_chain_explain(chain, 1, &report));
+    const pdl_chain_report report = link_report(chain, 1);
     assert_int_equal(report.overlap, 1);
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 1)));
     assert_ran(1, 50);
     assert_int_equal(mock_ran(1)->params.grid[0], 11);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_build_needs_a_current_context(void **state)
+DEVICES_TEST(a_build_needs_a_current_context)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_line(kernel, 1);
     mock_set_current(-1);
     assert_refused(pdl_chain_build(chain), PDL_ERROR_NO_CONTEXT, NULL, "");
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
-static void one_device_needs_no_question_about_the_stream(void **state)
+DEVICES_TEST(one_device_needs_no_question_about_the_stream)
 {
-    (void)state;
     mock.table.device_count = 1;
     mock_apply();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_line(kernel, 1);
     const unsigned calls = mock_total_calls();
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
     assert_int_equal(mock_total_calls() - calls, 1);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        DEVICES_TEST(a_chain_is_of_the_device_that_was_current_at_the_build),
-        DEVICES_TEST(a_stream_of_another_device_is_refused),
-        DEVICES_TEST(a_stream_whose_device_cannot_be_told_is_an_error),
-        DEVICES_TEST(a_function_of_another_device_cannot_be_built_in),
-        DEVICES_TEST(a_built_chain_is_changed_on_its_device),
-        DEVICES_TEST(a_build_needs_a_current_context),
-        DEVICES_TEST(one_device_needs_no_question_about_the_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ static CUevent event;
 static int setup(void **state)
 {
     (void)graph_setup(state);
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
     chain = make_chain();
     assert_ok(pdl_event_create(&event));
     mock.runs_all = true;
@@ -18,13 +18,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
+    drop_chain(chain);
+    drop_kernel(kernel);
     pdl_event_destroy(event);
     return mock_teardown(state);
 }
 
-#define NODE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define NODE_TEST(name) TEST_WITH(name, setup, teardown)
 
 static CUgraph built_graph(void)
 {
@@ -40,9 +40,8 @@ static CUgraphNode nth(unsigned n)
 
 /* ---- what the driver gets ---------------------------------------------------------------------- */
 
-static void each_kind_becomes_a_node_with_its_parameters(void **state)
+NODE_TEST(each_kind_becomes_a_node_with_its_parameters)
 {
-    (void)state;
     pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     node.height = 3;
     node.destination_pitch = 128;
@@ -97,9 +96,8 @@ static void each_kind_becomes_a_node_with_its_parameters(void **state)
     assert_ptr_equal(mock_ran(3)->other.eventWait.event, event);
 }
 
-static void a_description_is_checked(void **state)
+NODE_TEST(a_description_is_checked)
 {
-    (void)state;
     const struct {
         pdl_node_kind kind;
         size_t offset;
@@ -159,7 +157,7 @@ static void a_description_is_checked(void **state)
     node.destination_rows = 3;
     assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_FIELD, "destination_rows",
                    "3", "4");
-    assert_refused(pdl_chain_add_node(chain, NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "node", "");
+    assert_invalid(pdl_chain_add_node(chain, NULL, NULL), "node", "");
     node.size = 0;
     assert_refused(pdl_chain_add_node(chain, &node, NULL), PDL_ERROR_DESC_SIZE, "size", "");
     struct {
@@ -172,9 +170,8 @@ static void a_description_is_checked(void **state)
     assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, ""); /* none was added */
 }
 
-static void a_kind_that_the_driver_lacks_is_refused_with_its_link(void **state)
+NODE_TEST(a_kind_that_the_driver_lacks_is_refused_with_its_link)
 {
-    (void)state;
     const pdl_chain_node node = node_of_kind(PDL_NODE_HOST);
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     assert_ok(pdl_chain_build(chain));
@@ -191,69 +188,19 @@ static void a_kind_that_the_driver_lacks_is_refused_with_its_link(void **state)
 
 /* ---- edges ------------------------------------------------------------------------------------- */
 
-static void a_kernel_does_not_overlap_another_kind(void **state)
+NODE_TEST(an_overlap_that_is_required_behind_another_kind_is_refused)
 {
-    (void)state;
-    const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    add_chain_node(chain, &set);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 3);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(1), PDL_EDGE_FULL);
-    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
-    assert_edge(nth(2), nth(3), PDL_EDGE_PROGRAMMATIC);
-    assert_chain_explained(chain, 1, "a memset", "waits for the end", "link 0");
-    assert_chain_explained(chain, 2, "waits for the end", pdl_reason_string(PDL_REASON_NODE));
-    assert_chain_explained(chain, 3, "overlaps");
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    assert_ok(pdl_chain_explain(chain, 1, &report));
-    assert_int_equal(report.kind, PDL_NODE_MEMSET);
-    assert_int_equal(report.nodes, 1);
-    assert_null(report.kernel);
-}
-
-static void an_overlap_that_is_required_behind_another_kind_is_refused(void **state)
-{
-    (void)state;
     const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     add_chain_node(chain, &set);
     add_link(chain, kernel, PDL_OVERLAP_REQUIRE, 2);
     assert_refused(pdl_chain_build(chain), PDL_ERROR_OVERLAP, "overlap", "link 2",
                    pdl_reason_string(PDL_REASON_NODE));
-    assert_ok(pdl_chain_add_dependency(chain, 2, 1));
-    assert_ok(pdl_chain_add_dependency(chain, 2, 0)); /* a kernel as well */
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(0), nth(2), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(1), nth(2), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 2, "overlaps");
-}
-
-static void an_event_record_is_not_waited_for(void **state)
-{
-    (void)state;
-    pdl_chain_node record = node_of_kind(PDL_NODE_EVENT_RECORD);
-    record.event = event;
-    add_chain_node(chain, &record);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 1);
-    add_chain_node(chain, &record);
-    add_chain_node(chain, &record);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 4);
-    assert_ok(pdl_chain_build(chain));
-    CUgraphNode first = node_of(chain, 1);
-    CUgraphNode second = node_of(chain, 4);
-    assert_int_equal(mock_edges_into(first), 0);
-    assert_int_equal(mock_edges_into(second), 1);
-    assert_edge(first, second, PDL_EDGE_PROGRAMMATIC);
-    assert_edge(first, nth(2), PDL_EDGE_FULL);
-    assert_edge(first, nth(3), PDL_EDGE_FULL);
 }
 
 /* The implicit dependencies of several links on one are known where cycles are looked for. */
-static void a_cycle_across_event_records_is_refused(void **state)
+NODE_TEST(a_cycle_across_event_records_is_refused)
 {
-    (void)state;
     pdl_chain_node record = node_of_kind(PDL_NODE_EVENT_RECORD);
     record.event = event;
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
@@ -274,9 +221,8 @@ static void a_cycle_across_event_records_is_refused(void **state)
 
 /* ---- changes ----------------------------------------------------------------------------------- */
 
-static void a_node_changes_in_a_built_chain(void **state)
+NODE_TEST(a_node_changes_in_a_built_chain)
 {
-    (void)state;
     pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
     pdl_chain_node host = node_of_kind(PDL_NODE_HOST);
     add_chain_node(chain, &set);
@@ -296,9 +242,8 @@ static void a_node_changes_in_a_built_chain(void **state)
     assert_int_equal(mock_ran(0)->other.memset.dst, 0x30000);
 }
 
-static void a_change_that_the_driver_refuses_needs_a_rebuild(void **state)
+NODE_TEST(a_change_that_the_driver_refuses_needs_a_rebuild)
 {
-    (void)state;
     pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
     add_chain_node(chain, &set);
     assert_ok(pdl_chain_build(chain));
@@ -314,9 +259,8 @@ static void a_change_that_the_driver_refuses_needs_a_rebuild(void **state)
     assert_int_equal(mock_ran(0)->other.memset.height, 2);
 }
 
-static void a_change_must_be_of_the_same_kind(void **state)
+NODE_TEST(a_change_must_be_of_the_same_kind)
 {
-    (void)state;
     struct values values = values_of(1);
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     const pdl_chain_node set = node_of_kind(PDL_NODE_MEMSET);
@@ -325,51 +269,18 @@ static void a_change_must_be_of_the_same_kind(void **state)
     add_chain_node(chain, &set);
     add_link(chain, kernel, PDL_OVERLAP_AUTO, 1);
     add_chain_node(chain, &choice);
-    assert_refused(pdl_chain_set_node(chain, 0, &host), PDL_ERROR_INVALID_ARGUMENT, "node",
-                   "a memset", "a host function");
-    assert_refused(pdl_chain_set_node(chain, 1, &set), PDL_ERROR_INVALID_ARGUMENT, "node",
-                   "a kernel");
-    assert_refused(pdl_chain_set_node(chain, 2, &choice), PDL_ERROR_INVALID_ARGUMENT, "node",
-                   "an if");
-    assert_refused(pdl_chain_set_node(chain, 3, &set), PDL_ERROR_INVALID_ARGUMENT, "link", "3");
-    assert_refused(pdl_chain_set_args(chain, 0, VALUES(values)), PDL_ERROR_INVALID_ARGUMENT, "link",
-                   "a memset");
-    assert_refused(pdl_chain_set_desc(chain, 0, &desc), PDL_ERROR_INVALID_ARGUMENT, "link",
-                   "a memset");
+    assert_invalid(pdl_chain_set_node(chain, 0, &host), "node", "a memset", "a host function");
+    assert_invalid(pdl_chain_set_node(chain, 1, &set), "node", "a kernel");
+    assert_invalid(pdl_chain_set_node(chain, 2, &choice), "node", "an if");
+    assert_invalid(pdl_chain_set_node(chain, 3, &set), "link", "3");
+    assert_invalid(pdl_chain_set_args(chain, 0, VALUES(values)), "link", "a memset");
+    assert_invalid(pdl_chain_set_desc(chain, 0, &desc), "link", "a memset");
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------ */
 
-static void a_graph_becomes_nodes_of_the_chain(void **state)
+NODE_TEST(the_attributes_of_a_graphs_kernels_are_kept)
 {
-    (void)state;
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    CUgraphNode first = add_kernel_node(node.graph, kernel, NULL, 0);
-    const pdl_edge edge = {.node = first, .kind = PDL_EDGE_PROGRAMMATIC};
-    (void)add_kernel_node(node.graph, kernel, &edge, 1);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 7);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph); /* it was copied */
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(chain_census(chain).nodes, 4);
-    assert_int_equal(chain_census(chain).full, 1); /* into the graph */
-    assert_int_equal(chain_census(chain).programmatic, 2);
-    assert_edge(node_of(chain, 7), nth(1), PDL_EDGE_FULL);
-    assert_edge(nth(1), nth(2), PDL_EDGE_PROGRAMMATIC);
-    assert_edge(nth(2), node_of(chain, 8), PDL_EDGE_PROGRAMMATIC);
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    assert_ok(pdl_chain_explain(chain, 1, &report));
-    assert_int_equal(report.kind, PDL_NODE_GRAPH);
-    assert_int_equal(report.nodes, 2);
-    assert_ok(pdl_chain_build(chain)); /* again from the same copy */
-    assert_int_equal(chain_census(chain).nodes, 4);
-}
-
-static void the_attributes_of_a_graphs_kernels_are_kept(void **state)
-{
-    (void)state;
     pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
     pdl_launch_desc desc = plain_desc();
     struct values values = values_of(5);
@@ -385,82 +296,8 @@ static void the_attributes_of_a_graphs_kernels_are_kept(void **state)
     assert_int_equal(copy->params.attributes[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 }
 
-/* A kernel that overlaps what is before it, and of which nobody knows whether it waits. */
-static void a_link_does_not_overlap_a_graphs_kernel_that_may_not_wait(void **state)
+NODE_TEST(a_graph_that_cannot_be_part_of_a_chain_is_refused)
 {
-    (void)state;
-    pdl_kernel *unknown = make_unknown_kernel(FROM_CU_KERNEL, 1);
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    CUgraphNode first = add_kernel_node(node.graph, kernel, NULL, 0);
-    CUgraphNode second = add_kernel_node(node.graph, unknown, NULL, 0);
-    mock_add_edge(first, second, 1, 1);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(nth(1), node_of(chain, 8), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 1, pdl_reason_string(PDL_REASON_PREDECESSOR));
-    pdl_kernel_destroy(unknown);
-}
-
-static void every_end_of_a_graph_is_waited_for(void **state)
-{
-    (void)state;
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    (void)add_kernel_node(node.graph, kernel, NULL, 0);
-    (void)add_kernel_node(node.graph, kernel, NULL, 0);
-    (void)mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_EMPTY);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(node_of(chain, 8)), 3);
-    assert_int_equal(chain_census(chain).programmatic, 2);
-    assert_int_equal(chain_census(chain).full, 1);
-}
-
-static void a_graph_that_cannot_be_copied_stays_a_child(void **state)
-{
-    (void)state;
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    CUgraphNode first = add_kernel_node(node.graph, kernel, NULL, 0);
-    CUgraphNode second = mock_add_node(node.graph, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
-    mock_add_edge(first, second, 0, 0);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 7);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(nth(1)->type, CU_GRAPH_NODE_TYPE_GRAPH);
-    assert_edge(node_of(chain, 7), nth(1), PDL_EDGE_FULL);
-    assert_edge(nth(1), node_of(chain, 8), PDL_EDGE_FULL);
-    assert_chain_explained(chain, 2, pdl_reason_string(PDL_REASON_NODE));
-    assert_int_equal(chain_census(chain).nodes, 5); /* with what is in it */
-    assert_int_equal(chain_census(chain).kernels, 3);
-    assert_ok(pdl_chain_launch(chain, NULL));
-    assert_ran_count(5);
-}
-
-static void a_graph_of_nothing_keeps_the_order(void **state)
-{
-    (void)state;
-    pdl_chain_node node = node_of_kind(PDL_NODE_GRAPH);
-    node.graph = make_graph();
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 7);
-    add_chain_node(chain, &node);
-    destroy_graph(node.graph);
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 8);
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(nth(1)->type, CU_GRAPH_NODE_TYPE_EMPTY);
-    assert_edge(nth(1), node_of(chain, 8), PDL_EDGE_FULL);
-}
-
-static void a_graph_that_cannot_be_part_of_a_chain_is_refused(void **state)
-{
-    (void)state;
     static const CUgraphNodeType types[] = {
         CU_GRAPH_NODE_TYPE_MEM_ALLOC, CU_GRAPH_NODE_TYPE_MEM_FREE, CU_GRAPH_NODE_TYPE_CONDITIONAL};
     for (size_t i = 0; i < COUNT_OF(types); i++) {
@@ -471,28 +308,4 @@ static void a_graph_that_cannot_be_part_of_a_chain_is_refused(void **state)
                        i < 2 ? "memory" : "conditional");
         destroy_graph(node.graph);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        NODE_TEST(each_kind_becomes_a_node_with_its_parameters),
-        NODE_TEST(a_description_is_checked),
-        NODE_TEST(a_kind_that_the_driver_lacks_is_refused_with_its_link),
-        NODE_TEST(a_kernel_does_not_overlap_another_kind),
-        NODE_TEST(an_overlap_that_is_required_behind_another_kind_is_refused),
-        NODE_TEST(an_event_record_is_not_waited_for),
-        NODE_TEST(a_cycle_across_event_records_is_refused),
-        NODE_TEST(a_node_changes_in_a_built_chain),
-        NODE_TEST(a_change_that_the_driver_refuses_needs_a_rebuild),
-        NODE_TEST(a_change_must_be_of_the_same_kind),
-        NODE_TEST(a_graph_becomes_nodes_of_the_chain),
-        NODE_TEST(the_attributes_of_a_graphs_kernels_are_kept),
-        NODE_TEST(a_link_does_not_overlap_a_graphs_kernel_that_may_not_wait),
-        NODE_TEST(every_end_of_a_graph_is_waited_for),
-        NODE_TEST(a_graph_that_cannot_be_copied_stays_a_child),
-        NODE_TEST(a_graph_of_nothing_keeps_the_order),
-        NODE_TEST(a_graph_that_cannot_be_part_of_a_chain_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

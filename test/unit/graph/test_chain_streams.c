@@ -13,10 +13,9 @@ static pdl_chain *make_line_of(const pdl_chain_options *options, pdl_kernel *ker
     return chain;
 }
 
-static void a_null_stream_is_the_one_that_the_options_name(void **state)
+GRAPH_TEST(a_null_stream_is_the_one_that_the_options_name)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_chain_options legacy = PDL_CHAIN_OPTIONS_INIT;
     const pdl_chain_options here = PDL_CHAIN_OPTIONS_INIT;
     legacy.default_stream = PDL_DEFAULT_STREAM_LEGACY;
@@ -44,26 +43,10 @@ static void a_null_stream_is_the_one_that_the_options_name(void **state)
         }
         pdl_chain_destroy(chain);
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_launch_evaluates_its_stream_once(void **state)
+GRAPH_TEST(options_that_are_not_known_are_refused)
 {
-    (void)state;
-    const CUstream streams[] = {mock_stream(1, 0), mock_stream(2, 0)};
-    const CUstream *next = streams;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    pdl_chain *chain = make_line(kernel, 1);
-    assert_ok(pdl_chain_launch(chain, *next++));
-    assert_ptr_equal(mock_ran(0)->stream, streams[0]);
-    assert_ptr_equal(next, &streams[1]);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
-static void options_that_are_not_known_are_refused(void **state)
-{
-    (void)state;
     pdl_chain *chain = NULL;
     pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
     struct {
@@ -85,28 +68,24 @@ static void options_that_are_not_known_are_refused(void **state)
     pdl_chain_destroy(chain);
 }
 
-static void an_upload_is_one_call_and_replays_nothing(void **state)
+GRAPH_TEST(an_upload_is_one_call_and_replays_nothing)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_chain *chain = make_line(kernel, 3);
     const unsigned calls = mock_total_calls();
     assert_ok(pdl_chain_upload(chain, mock_stream(1, 0)));
     assert_int_equal(mock_total_calls() - calls, 1);
     assert_int_equal(mock.calls[MOCK_cuGraphUpload], 1);
     assert_int_equal(mock.replay_count, 0);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
-static void an_upload_is_refused_where_a_launch_is(void **state)
+GRAPH_TEST(an_upload_is_refused_where_a_launch_is)
 {
-    (void)state;
     mock.table.device_count = 2;
     mock_apply();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_chain();
-    assert_refused(pdl_chain_upload(NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "chain", "chain");
+    assert_invalid(pdl_chain_upload(NULL, NULL), "chain", "chain");
     (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
     assert_refused(pdl_chain_upload(chain, NULL), PDL_ERROR_NOT_BUILT, NULL, "is not built", "1");
     assert_ok(pdl_chain_build(chain));
@@ -118,48 +97,4 @@ static void an_upload_is_refused_where_a_launch_is(void **state)
     assert_ok(pdl_chain_upload(chain, mock_stream(0, 0)));
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
     assert_ran(0, 0);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
-static bool captures(CUstream stream)
-{
-    CUstreamCaptureStatus status;
-    assert_int_equal(mock.table.cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
-    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
-/* Of the model: it has room for eight. */
-static void captures_of_many_streams_end_or_are_told_apart(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < 16; i++) { /* one after the other */
-        mock_capture(mock_stream(i % 8, (int)(i / 8)), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-        assert_true(captures(mock_stream(i % 8, (int)(i / 8))));
-        mock_capture(mock_stream(i % 8, (int)(i / 8)), NULL, CU_STREAM_CAPTURE_STATUS_NONE);
-    }
-    for (unsigned i = 0; i < 8; i++) {
-        mock_capture(mock_stream(i, 0), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    }
-    assert_string_equal(mock.misuse, "");
-    mock_capture(mock_stream(0, 1), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    assert_non_null(strstr(mock.misuse, "more than 8 streams"));
-    assert_false(captures(mock_stream(0, 1)));
-    mock.misuse[0] = '\0';
-    assert_null(mock_stream(8, 0));
-    assert_non_null(strstr(mock.misuse, "stream 8"));
-    mock.misuse[0] = '\0';
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GRAPH_TEST(a_null_stream_is_the_one_that_the_options_name),
-        GRAPH_TEST(a_launch_evaluates_its_stream_once),
-        GRAPH_TEST(options_that_are_not_known_are_refused),
-        GRAPH_TEST(an_upload_is_one_call_and_replays_nothing),
-        GRAPH_TEST(an_upload_is_refused_where_a_launch_is),
-        MOCK_TEST(captures_of_many_streams_end_or_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

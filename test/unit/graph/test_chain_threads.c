@@ -57,9 +57,8 @@ static pdl_status set_desc(pdl_chain *chain)
     return pdl_chain_set_desc(chain, 0, &desc);
 }
 
-static void while_one_thread_uses_a_chain_another_one_is_told(void **state)
+GRAPH_TEST(while_one_thread_uses_a_chain_another_one_is_told)
 {
-    (void)state;
     static const struct {
         pdl_status (*call)(pdl_chain *chain);
         enum mock_entry held_in;
@@ -70,7 +69,7 @@ static void while_one_thread_uses_a_chain_another_one_is_told(void **state)
         {pdl_chain_build, MOCK_cuGraphInstantiateWithFlags},
         {pdl_chain_reset, MOCK_cuGraphExecDestroy},
     };
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_chain *chain = make_line(kernel, 2);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         pthread_t thread;
@@ -112,36 +111,6 @@ static void while_one_thread_uses_a_chain_another_one_is_told(void **state)
             assert_ran_count(2);
         }
     }
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
-/* Every way out of a call lets go of the chain. */
-static void a_failing_call_does_not_keep_the_chain(void **state)
-{
-    (void)state;
-    struct values values = values_of(0);
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    pdl_chain *chain = make_line(kernel, 2);
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    desc.grid[0] = 0;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL),
-                         PDL_ERROR_INVALID_GRID);
-        assert_int_equal(pdl_chain_add_dependency(chain, 0, 1), PDL_ERROR_CYCLE);
-        assert_int_equal(pdl_chain_set_args(chain, 0, NULL), PDL_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(pdl_chain_set_desc(chain, 0, &desc), PDL_ERROR_INVALID_GRID);
-        assert_int_equal(pdl_chain_explain(chain, 9, &report), PDL_ERROR_INVALID_ARGUMENT);
-        assert_int_equal(pdl_chain_graph(chain, NULL), PDL_ERROR_INVALID_ARGUMENT);
-        mock_fail(MOCK_cuGraphLaunch, 1, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(pdl_chain_launch(chain, NULL), PDL_ERROR_DRIVER);
-        mock_fail(MOCK_cuGraphCreate, 1, CUDA_ERROR_UNKNOWN);
-        assert_int_equal(pdl_chain_build(chain), PDL_ERROR_DRIVER);
-    }
-    assert_ok(pdl_chain_launch(chain, NULL));
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
 #define THREADS 16
@@ -192,16 +161,14 @@ static void *use_own(void *argument)
     return NULL;
 }
 
-static void chains_of_their_own_do_not_disturb_threads(void **state)
+GRAPH_TEST(chains_of_their_own_do_not_disturb_threads)
 {
-    (void)state;
     struct worker workers[THREADS];
-    shared_kernel = make_kernel(FROM_CU_KERNEL, 0);
+    shared_kernel = test_kernel(FROM_CU_KERNEL, 0);
     run(use_own, workers);
     assert_int_equal(mock.replay_count, THREADS * ROUNDS);
     assert_int_equal(mock.live_graphs, 0);
     assert_int_equal(mock.live_execs, 0);
-    pdl_kernel_destroy(shared_kernel);
 }
 
 /* Both values of a link are of one thread in every replay: whoever was let in was alone. */
@@ -221,12 +188,11 @@ static void *use_shared(void *argument)
     return NULL;
 }
 
-static void a_shared_chain_is_used_by_one_thread_at_a_time(void **state)
+GRAPH_TEST(a_shared_chain_is_used_by_one_thread_at_a_time)
 {
-    (void)state;
     struct worker workers[THREADS];
     unsigned outcomes = 0;
-    shared_kernel = make_kernel(FROM_FUNCTION, 0);
+    shared_kernel = test_kernel(FROM_FUNCTION, 0);
     shared_chain = make_line(shared_kernel, 2);
     run(use_shared, workers);
     for (uint32_t i = 0; i < THREADS; i++) {
@@ -239,8 +205,6 @@ static void a_shared_chain_is_used_by_one_thread_at_a_time(void **state)
         memcpy(&got.number, mock.runs[i].params.arguments[1], sizeof(got.number));
         assert_int_equal(got.pointer & 0xff, got.number & 0xff);
     }
-    pdl_chain_destroy(shared_chain);
-    pdl_kernel_destroy(shared_kernel);
 }
 
 /* Every call but creation and destruction, from all threads, on one chain and the body of an if in it. */
@@ -323,15 +287,14 @@ static void *call_at_random(void *argument)
     return NULL;
 }
 
-static void each_call_of_many_threads_succeeds_or_is_told(void **state)
+GRAPH_TEST(each_call_of_many_threads_succeeds_or_is_told)
 {
-    (void)state;
     struct worker workers[THREADS];
     const pdl_chain_node memset_node = node_of_kind(PDL_NODE_MEMSET);
     const pdl_chain_node if_node = node_of_kind(PDL_NODE_IF);
     unsigned busy = 0;
     unsigned succeeded = 0;
-    shared_kernel = make_kernel(FROM_FUNCTION, 0);
+    shared_kernel = test_kernel(FROM_FUNCTION, 0);
     shared_chain = make_chain();
     (void)add_link(shared_chain, shared_kernel, PDL_OVERLAP_AUTO, 0);
     (void)add_link(shared_chain, shared_kernel, PDL_OVERLAP_AUTO, 1);
@@ -352,18 +315,4 @@ static void each_call_of_many_threads_succeeds_or_is_told(void **state)
     (void)pdl_chain_capture_end(shared_body, NULL);
     assert_ok(pdl_chain_build(shared_chain));
     assert_ok(pdl_chain_launch(shared_chain, NULL));
-    pdl_chain_destroy(shared_chain);
-    pdl_kernel_destroy(shared_kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GRAPH_TEST(while_one_thread_uses_a_chain_another_one_is_told),
-        GRAPH_TEST(a_failing_call_does_not_keep_the_chain),
-        GRAPH_TEST(chains_of_their_own_do_not_disturb_threads),
-        GRAPH_TEST(a_shared_chain_is_used_by_one_thread_at_a_time),
-        GRAPH_TEST(each_call_of_many_threads_succeeds_or_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

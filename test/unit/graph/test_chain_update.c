@@ -8,19 +8,12 @@ static pdl_chain *chain;
 static int setup(void **state)
 {
     (void)graph_setup(state);
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
     chain = make_line(kernel, 4);
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-    return mock_teardown(state);
-}
-
-#define UPDATE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define UPDATE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 static void set_number(uint32_t link, uint32_t number)
 {
@@ -39,9 +32,8 @@ static void set_number(uint32_t link, uint32_t number)
         }                                                                                          \
     } while (0)
 
-static void new_values_hold_from_the_next_replay_on(void **state)
+UPDATE_TEST(new_values_hold_from_the_next_replay_on)
 {
-    (void)state;
     assert_replay(0, 1, 2, 3);
     const unsigned calls = mock_total_calls();
     set_number(2, 22);
@@ -55,9 +47,8 @@ static void new_values_hold_from_the_next_replay_on(void **state)
     assert_replay(30, 1, 22, 3);
 }
 
-static void values_may_be_set_before_the_build(void **state)
+UPDATE_TEST(values_may_be_set_before_the_build)
 {
-    (void)state;
     assert_ok(pdl_chain_reset(chain));
     const unsigned calls = mock_total_calls();
     set_number(1, 11);
@@ -73,9 +64,8 @@ static void values_may_be_set_before_the_build(void **state)
     assert_ran(3, 33);
 }
 
-static void new_values_are_copied(void **state)
+UPDATE_TEST(new_values_are_copied)
 {
-    (void)state;
     struct values *values = malloc(sizeof(*values));
     assert_non_null(values);
     *values = values_of(77);
@@ -87,26 +77,8 @@ static void new_values_are_copied(void **state)
     assert_replay(0, 77, 2, 3);
 }
 
-static void values_that_the_driver_refuses_change_nothing(void **state)
+UPDATE_TEST(the_shape_changes_without_a_rebuild)
 {
-    (void)state;
-    struct values values = values_of(99);
-    mock_fail(MOCK_cuGraphExecKernelNodeSetParams, 1, CUDA_ERROR_UNKNOWN);
-    assert_refused(pdl_chain_set_args(chain, 2, VALUES(values)), PDL_ERROR_DRIVER, NULL,
-                   "cuGraphExecKernelNodeSetParams", "CUDA_ERROR_UNKNOWN");
-    assert_string_equal(pdl_last_error()->call, "cuGraphExecKernelNodeSetParams");
-    assert_replay(0, 1, 2, 3);
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    desc.grid[0] = 5;
-    assert_ok(pdl_chain_set_desc(chain, 2, &desc)); /* sends the values again */
-    assert_replay(0, 1, 2, 3);
-    assert_ok(pdl_chain_build(chain));
-    assert_replay(0, 1, 2, 3);
-}
-
-static void the_shape_changes_without_a_rebuild(void **state)
-{
-    (void)state;
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     desc.grid[0] = 7;
     desc.grid[1] = 3;
@@ -134,41 +106,8 @@ static void the_shape_changes_without_a_rebuild(void **state)
     }
 }
 
-static void shape_and_values_do_not_undo_each_other(void **state)
+UPDATE_TEST(a_descriptor_that_a_launch_would_be_refused_for_changes_nothing)
 {
-    (void)state;
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    set_number(1, 41);
-    desc.grid[0] = 9;
-    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
-    assert_replay(0, 41, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 9);
-    set_number(1, 42);
-    assert_replay(0, 42, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 9);
-}
-
-static void a_shape_that_the_driver_refuses_changes_nothing(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    desc.grid[0] = 9;
-    mock_fail(MOCK_cuGraphExecKernelNodeSetParams, 1, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_OUT_OF_MEMORY, NULL,
-                   "cuGraphExecKernelNodeSetParams");
-    assert_replay(0, 1, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 132);
-    set_number(1, 50); /* sends the shape again */
-    assert_replay(0, 50, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 132);
-    assert_ok(pdl_chain_build(chain));
-    assert_replay(0, 50, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 132);
-}
-
-static void a_descriptor_that_a_launch_would_be_refused_for_changes_nothing(void **state)
-{
-    (void)state;
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     desc.block[0] = 4096;
     for (int built = 1; built >= 0; built--) {
@@ -177,7 +116,7 @@ static void a_descriptor_that_a_launch_would_be_refused_for_changes_nothing(void
         assert_ok(pdl_chain_reset(chain));
     }
     desc = overlap_desc(PDL_OVERLAP_AUTO);
-    field_case_of(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)->set(&desc);
+    set_field(field_case_of(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT), &desc);
     assert_refused(pdl_chain_set_desc(chain, 1, &desc), PDL_ERROR_NOT_SUPPORTED, "trigger_event",
                    "trigger_event");
     assert_ok(pdl_chain_build(chain));
@@ -210,9 +149,8 @@ static void assert_needs_rebuild(const pdl_launch_desc *desc)
     assert_memory_equal(&mock_ran(1)->params, &before, sizeof(before));
 }
 
-static void attributes_and_overlap_need_a_rebuild(void **state)
+UPDATE_TEST(attributes_and_overlap_need_a_rebuild)
 {
-    (void)state;
     const pdl_launch_desc plain = overlap_desc(PDL_OVERLAP_AUTO);
     /* An attribute more, and one less. */
     for (size_t i = 0; i < field_case_count; i++) {
@@ -225,7 +163,7 @@ static void attributes_and_overlap_need_a_rebuild(void **state)
         case 13: /* has no place in a chain */
             continue;
         default:
-            field_cases[i].set(&desc);
+            set_field(&field_cases[i], &desc);
             break;
         }
         start_with(&plain);
@@ -247,19 +185,16 @@ static void attributes_and_overlap_need_a_rebuild(void **state)
     start_with(&plain);
     desc = overlap_desc(PDL_OVERLAP_NONE);
     assert_needs_rebuild(&desc);
-    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_PROGRAMMATIC);
+    assert_chain(chain, "k k0p k1p k2p");
     start_with(&desc);
-    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+    assert_chain(chain, "k k0f k1p k2p");
     assert_needs_rebuild(&plain);
-    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+    assert_chain(chain, "k k0f k1p k2p");
 }
 
-static void a_shape_changes_also_where_there_are_attributes(void **state)
+UPDATE_TEST(a_shape_changes_also_where_there_are_attributes)
 {
-    (void)state;
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    desc.cluster[0] = 2;
-    desc.priority = -1;
+    pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .cluster = {2}, .priority = -1);
     start_with(&desc);
     desc.grid[0] = 66;
     assert_ok(pdl_chain_set_desc(chain, 1, &desc));
@@ -269,9 +204,8 @@ static void a_shape_changes_also_where_there_are_attributes(void **state)
 }
 
 /* Only a build decides: neither a switch nor a descriptor changes the edges that are there. */
-static void what_was_built_is_explained_and_is_what_may_be_required(void **state)
+UPDATE_TEST(what_was_built_is_explained_and_is_what_may_be_required)
 {
-    (void)state;
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
     desc.grid[0] = 7;
@@ -329,9 +263,8 @@ static void assert_extra(uint32_t number, int priority)
 }
 
 /* Neither a build nor an explanation nor a change reads the caller's memory again. */
-static void what_a_descriptor_points_to_is_copied(void **state)
+UPDATE_TEST(what_a_descriptor_points_to_is_copied)
 {
-    (void)state;
     struct values values = values_of(4);
     uint32_t link = 0;
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
@@ -366,9 +299,8 @@ static void what_a_descriptor_points_to_is_copied(void **state)
 }
 
 /* AUTO and REQUIRE are the same edges where both are granted. */
-static void require_instead_of_auto_needs_no_rebuild(void **state)
+UPDATE_TEST(require_instead_of_auto_needs_no_rebuild)
 {
-    (void)state;
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
     desc.grid[0] = 3;
     assert_ok(pdl_chain_set_desc(chain, 1, &desc));
@@ -376,9 +308,8 @@ static void require_instead_of_auto_needs_no_rebuild(void **state)
     assert_int_equal(mock_ran(1)->params.grid[0], 3);
 }
 
-static void after_a_reset_anything_can_be_changed(void **state)
+UPDATE_TEST(after_a_reset_anything_can_be_changed)
 {
-    (void)state;
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
     desc.grid[0] = 64;
     desc.cluster[0] = 4;
@@ -392,26 +323,23 @@ static void after_a_reset_anything_can_be_changed(void **state)
     assert_replay(0, 1, 29, 3);
     assert_int_equal(mock_ran(2)->params.grid[0], 64);
     assert_int_equal(mock_ran(2)->params.attribute_count, 2);
-    assert_edge(node_of(chain, 1), node_of(chain, 29), PDL_EDGE_FULL);
-    assert_edge(node_of(chain, 29), node_of(chain, 3), PDL_EDGE_PROGRAMMATIC);
+    assert_chain(chain, "k k0p k1f k2p");
 }
 
 /* Links that were built and those that were not are told apart by whether the chain is built. */
-static void a_chain_with_a_new_link_can_be_changed_freely(void **state)
+UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely)
 {
-    (void)state;
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
     (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 4);
     const unsigned calls = mock.calls[MOCK_cuGraphExecKernelNodeSetParams];
     assert_ok(pdl_chain_set_desc(chain, 1, &desc));
     assert_int_equal(mock.calls[MOCK_cuGraphExecKernelNodeSetParams], calls);
     assert_ok(pdl_chain_build(chain));
-    assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
+    assert_chain(chain, "k k0f k1p k2p k3p");
 }
 
-static void many_changes_in_any_order_leave_no_stale_value(void **state)
+UPDATE_TEST(many_changes_in_any_order_leave_no_stale_value)
 {
-    (void)state;
     uint32_t numbers[4] = {0, 1, 2, 3};
     uint32_t grids[4] = {132, 132, 132, 132};
     uint64_t random = 1;
@@ -442,27 +370,4 @@ static void many_changes_in_any_order_leave_no_stale_value(void **state)
             assert_int_equal(mock_ran(i)->params.grid[0], grids[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        UPDATE_TEST(new_values_hold_from_the_next_replay_on),
-        UPDATE_TEST(values_may_be_set_before_the_build),
-        UPDATE_TEST(new_values_are_copied),
-        UPDATE_TEST(values_that_the_driver_refuses_change_nothing),
-        UPDATE_TEST(the_shape_changes_without_a_rebuild),
-        UPDATE_TEST(shape_and_values_do_not_undo_each_other),
-        UPDATE_TEST(a_shape_that_the_driver_refuses_changes_nothing),
-        UPDATE_TEST(a_descriptor_that_a_launch_would_be_refused_for_changes_nothing),
-        UPDATE_TEST(attributes_and_overlap_need_a_rebuild),
-        UPDATE_TEST(a_shape_changes_also_where_there_are_attributes),
-        UPDATE_TEST(what_a_descriptor_points_to_is_copied),
-        UPDATE_TEST(require_instead_of_auto_needs_no_rebuild),
-        UPDATE_TEST(what_was_built_is_explained_and_is_what_may_be_required),
-        UPDATE_TEST(after_a_reset_anything_can_be_changed),
-        UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely),
-        UPDATE_TEST(many_changes_in_any_order_leave_no_stale_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

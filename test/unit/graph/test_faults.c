@@ -100,6 +100,14 @@ static const char image[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 static char image_path[] = "/tmp/pdl_test_faults_XXXXXX";
 static struct values values;
 
+/* Of which this file counts the allocations. */
+static pdl_chain *new_chain(void)
+{
+    pdl_chain *chain = NULL;
+    assert_ok(pdl_chain_create(NULL, &chain));
+    return chain;
+}
+
 /* Made anew for each attempt. */
 static struct {
     pdl_kernel *used;   /* in the chains */
@@ -127,7 +135,7 @@ static struct {
 static pdl_chain *chain_of(uint32_t links)
 {
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    pdl_chain *chain = make_chain();
+    pdl_chain *chain = new_chain();
     for (uint32_t i = 0; i < links; i++) {
         assert_ok(pdl_chain_add(chain, with.used, &desc, VALUES(values), NULL, 0, NULL));
     }
@@ -169,7 +177,7 @@ static pdl_chain_node graph_node(void)
 static pdl_chain *chain_of_nodes(void)
 {
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    pdl_chain *chain = make_chain();
+    pdl_chain *chain = new_chain();
     pdl_chain *body = NULL;
     pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     assert_ok(pdl_chain_add(chain, with.used, &desc, VALUES(values), NULL, 0, NULL));
@@ -254,10 +262,19 @@ struct row {
     bool old_driver; /* runs on one without graphs, too */
 };
 
-#define RUN(name, ...)                                                                             \
+static struct row rows[128];
+static size_t row_count;
+
+/* Adds a row: the function, the row's name, its other members, and what it does. */
+#define LIST(...) __VA_ARGS__
+#define RUN(function_, name, members, ...)                                                         \
     static pdl_status run_##name(void)                                                             \
     {                                                                                              \
         __VA_ARGS__                                                                                \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        rows[row_count++] = (struct row){.function = #function_, .run = run_##name, LIST members}; \
     }
 #define UNDO(name, ...)                                                                            \
     static void undo_##name(void)                                                                  \
@@ -302,153 +319,189 @@ static pdl_launch_desc full_desc(void)
 {
     static const CUlaunchAttribute extra = {
         .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE};
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    desc.extra_attributes = &extra;
-    desc.extra_attribute_count = 1;
-    desc.priority = -1;
-    desc.mem_sync_domain = 1;
+    pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .extra_attributes = &extra,
+                                .extra_attribute_count = 1, .priority = -1, .mem_sync_domain = 1);
     return desc;
 }
 
 UNDO(kernel, pdl_kernel_destroy(with.out.kernel);)
 UNDO(chain, pdl_chain_destroy(with.out.chain);)
 UNDO(event, pdl_event_destroy(with.out.event);)
-RUN(chain_create, return pdl_chain_create(NULL, &with.out.chain);)
-RUN(chain_add, const pdl_launch_desc desc = full_desc();
+RUN(pdl_chain_create, chain_create, (.undo = undo_chain),
+    return pdl_chain_create(NULL, &with.out.chain);)
+RUN(pdl_chain_add, chain_add, (), const pdl_launch_desc desc = full_desc();
     return pdl_chain_add(with.chain, with.kernel, &desc, VALUES(values), value_sizes, 2,
                          &with.out.number);)
 RUN(
-    chain_add_first, const pdl_launch_desc desc = full_desc(); pdl_chain *chain = NULL;
-    pdl_status status = pdl_chain_create(NULL, &chain); if (status == PDL_SUCCESS) {
+    pdl_chain_add, chain_add_first, (), const pdl_launch_desc desc = full_desc();
+    pdl_chain *chain = NULL; pdl_status status = pdl_chain_create(NULL, &chain);
+    if (status == PDL_SUCCESS) {
         status = pdl_chain_add(chain, with.kernel, &desc, VALUES(values), NULL, 0, NULL);
     } pdl_chain_destroy(chain);
     return status;)
-RUN(chain_add_dependency, return pdl_chain_add_dependency(with.chain, 4, 10);)
-RUN(chain_build, return pdl_chain_build(with.chain);)
-RUN(chain_build_again, return pdl_chain_build(with.built);)
-RUN(chain_explain, return pdl_chain_explain(with.chain, 19, (void *)with.out.bytes);)
-RUN(chain_graph, return pdl_chain_graph(with.built, &with.out.graph);)
-RUN(chain_launch, return pdl_chain_launch(with.built, mock_stream(0, 0));)
-RUN(chain_upload, return pdl_chain_upload(with.built, mock_stream(0, 0));)
-RUN(chain_reset, return pdl_chain_reset(with.built);)
-RUN(chain_set_args, return pdl_chain_set_args(with.built, 1, VALUES(values));)
-RUN(chain_set_desc, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.grid[0] = 7;
-    return pdl_chain_set_desc(with.built, 1, &desc);)
-RUN(chain_set_extra, const pdl_launch_desc desc = full_desc();
+RUN(pdl_chain_add_dependency, chain_add_dependency, (),
+    return pdl_chain_add_dependency(with.chain, 4, 10);)
+RUN(pdl_chain_build, chain_build, (), return pdl_chain_build(with.chain);)
+RUN(pdl_chain_build, chain_build_again, (), return pdl_chain_build(with.built);)
+RUN(pdl_chain_explain, chain_explain, (.size = sizeof(pdl_chain_report)),
+    return pdl_chain_explain(with.chain, 19, (void *)with.out.bytes);)
+RUN(pdl_chain_graph, chain_graph, (), return pdl_chain_graph(with.built, &with.out.graph);)
+RUN(pdl_chain_launch, chain_launch, (), return pdl_chain_launch(with.built, mock_stream(0, 0));)
+RUN(pdl_chain_upload, chain_upload, (), return pdl_chain_upload(with.built, mock_stream(0, 0));)
+RUN(pdl_chain_reset, chain_reset, (), return pdl_chain_reset(with.built);)
+RUN(pdl_chain_set_args, chain_set_args, (),
+    return pdl_chain_set_args(with.built, 1, VALUES(values));)
+RUN(pdl_chain_set_desc, chain_set_desc, (), pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.grid[0] = 7; return pdl_chain_set_desc(with.built, 1, &desc);)
+RUN(pdl_chain_set_desc, chain_set_extra, (), const pdl_launch_desc desc = full_desc();
     return pdl_chain_set_desc(with.chain, 1, &desc);)
-RUN(chain_destroy, pdl_chain_destroy(with.built); with.built = NULL; return PDL_SUCCESS;)
-RUN(chain_add_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+RUN(pdl_chain_destroy, chain_destroy, (), pdl_chain_destroy(with.built); with.built = NULL;
+    return PDL_SUCCESS;)
+RUN(pdl_chain_add_node, chain_add_node, (),
+    const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
-RUN(chain_add_graph, const pdl_chain_node node = graph_node();
+RUN(pdl_chain_add_node, chain_add_graph, (), const pdl_chain_node node = graph_node();
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
-RUN(chain_add_if, pdl_chain_node node = node_of_kind(PDL_NODE_IF);
+RUN(pdl_chain_add_node, chain_add_if, (), pdl_chain_node node = node_of_kind(PDL_NODE_IF);
     node.bodies = mock.table.version < 12080 ? 1 : 2;
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
-RUN(chain_add_switch, pdl_chain_node node = node_of_kind(PDL_NODE_SWITCH);
+RUN(pdl_chain_add_node, chain_add_switch, (), pdl_chain_node node = node_of_kind(PDL_NODE_SWITCH);
     node.kind = mock.table.version < 12080 ? PDL_NODE_IF : PDL_NODE_SWITCH;
     node.bodies = mock.table.version < 12080 ? 1 : 3;
     return pdl_chain_add_node(with.built, &node, &with.out.number);)
-RUN(chain_body, return pdl_chain_body(with.mixed, 7, 0, &with.out.chain);)
-RUN(chain_pass_condition, return pdl_chain_pass_condition(with.mixed, 0, 0, with.mixed, 7);)
-RUN(chain_capture_begin, return begin_capture(with.built);)
-RUN(chain_capture_behind, return begin_capture(with.mixed);)
-RUN(chain_capture_end, suspend(); capture(with.built, NULL); resume();
+RUN(pdl_chain_body, chain_body, (), return pdl_chain_body(with.mixed, 7, 0, &with.out.chain);)
+RUN(pdl_chain_pass_condition, chain_pass_condition, (),
+    return pdl_chain_pass_condition(with.mixed, 0, 0, with.mixed, 7);)
+RUN(pdl_chain_capture_begin, chain_capture_begin, (), return begin_capture(with.built);)
+RUN(pdl_chain_capture_begin, chain_capture_behind, (), return begin_capture(with.mixed);)
+RUN(pdl_chain_capture_end, chain_capture_end, (), suspend(); capture(with.built, NULL); resume();
     return pdl_chain_capture_end(with.built, &with.out.number);)
 /* Of a node that is not copied, so that the capture becomes a child graph without its first node. */
-RUN(chain_capture_child, suspend();
+RUN(pdl_chain_capture_end, chain_capture_child, (), suspend();
     assert_ok(pdl_chain_capture_begin(with.built, mock_stream(1, 0)));
     (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, true); resume();
     return pdl_chain_capture_end(with.built, &with.out.number);)
-RUN(chain_build_nodes, return pdl_chain_build(with.mixed);)
-RUN(chain_census, const pdl_status built = pdl_chain_build(with.mixed);
+RUN(pdl_chain_build, chain_build_nodes, (), return pdl_chain_build(with.mixed);)
+RUN(pdl_chain_census, chain_census, (.size = sizeof(pdl_census)),
+    const pdl_status built = pdl_chain_build(with.mixed);
     return built == PDL_SUCCESS ? pdl_chain_census(with.mixed, (void *)with.out.bytes) : built;)
-RUN(chain_set_node, const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
+RUN(pdl_chain_set_node, chain_set_node, (),
+    const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     const pdl_status built = pdl_chain_build(with.mixed);
     return built == PDL_SUCCESS ? pdl_chain_set_node(with.mixed, 1, &node) : built;)
-RUN(chain_explain_node, return pdl_chain_explain(with.mixed, 1, (void *)with.out.bytes);)
-RUN(chain_explain_behind, return pdl_chain_explain(with.mixed, 6, (void *)with.out.bytes);)
-RUN(device_count, return pdl_device_count(&with.out.integer);)
-RUN(device_current, return pdl_device_current(&with.out.integer);)
-RUN(device_get, return pdl_device_get(0, (void *)with.out.bytes);)
-RUN(event_create, return pdl_event_create(&with.out.event);)
-RUN(event_destroy, pdl_event_destroy(with.event); with.event = NULL; return PDL_SUCCESS;)
-RUN(graph_add_launch, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); desc.priority = -1;
-    return pdl_graph_add_launch(with.graph, with.edges, 20, with.kernel, &desc, VALUES(values),
-                                &with.out.node);)
+RUN(pdl_chain_explain, chain_explain_node, (.size = sizeof(pdl_chain_report)),
+    return pdl_chain_explain(with.mixed, 1, (void *)with.out.bytes);)
+RUN(pdl_chain_explain, chain_explain_behind, (.size = sizeof(pdl_chain_report)),
+    return pdl_chain_explain(with.mixed, 6, (void *)with.out.bytes);)
+RUN(pdl_device_count, device_count, (.old_driver = true),
+    return pdl_device_count(&with.out.integer);)
+RUN(pdl_device_current, device_current, (.old_driver = true),
+    return pdl_device_current(&with.out.integer);)
+RUN(pdl_device_get, device_get, (.size = sizeof(pdl_device_info), .old_driver = true),
+    return pdl_device_get(0, (void *)with.out.bytes);)
+RUN(pdl_event_create, event_create, (.undo = undo_event, .old_driver = true),
+    return pdl_event_create(&with.out.event);)
+RUN(pdl_event_destroy, event_destroy, (.old_driver = true), pdl_event_destroy(with.event);
+    with.event = NULL; return PDL_SUCCESS;)
+RUN(pdl_graph_add_launch, graph_add_launch, (),
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.priority = -1; return pdl_graph_add_launch(with.graph, with.edges, 20, with.kernel, &desc,
+                                                    VALUES(values), &with.out.node);)
 /* Behind a node that is not the library's and overlaps. */
-RUN(graph_add_behind, const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); suspend();
-    const pdl_edge edge = {.node = mock_add_node(with.graph, CU_GRAPH_NODE_TYPE_KERNEL),
-                           .kind = PDL_EDGE_PROGRAMMATIC};
+RUN(pdl_graph_add_launch, graph_add_behind, (),
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    suspend(); const pdl_edge edge = {.node = mock_add_node(with.graph, CU_GRAPH_NODE_TYPE_KERNEL),
+                                      .kind = PDL_EDGE_PROGRAMMATIC};
     edge.node->params.function = mock_function(1, 0);
     mock_add_edge(with.edges[0].node, edge.node, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 1);
     resume(); return pdl_graph_add_launch(with.graph, &edge, 1, with.kernel, &desc, VALUES(values),
                                           &with.out.node);)
-RUN(graph_census, return pdl_graph_census(with.graph, (void *)with.out.bytes);)
-RUN(graph_census_listed, static pdl_full_dependency listed[4];
+RUN(pdl_graph_census, graph_census, (.size = sizeof(pdl_census)),
+    return pdl_graph_census(with.graph, (void *)with.out.bytes);)
+RUN(pdl_graph_census, graph_census_listed, (.size = sizeof(pdl_census)),
+    static pdl_full_dependency listed[4];
     pdl_census *census = (void *)with.out.bytes; census->full_dependencies = listed;
     census->full_capacity = 4; const pdl_status status = pdl_graph_census(with.graph, census);
     assert_true(status != PDL_SUCCESS || census->full_count == 1); census->full_dependencies = NULL;
     census->full_capacity = 0; return status;)
-RUN(stream_census, return pdl_stream_census(mock_stream(0, 0), (void *)with.out.bytes);)
-RUN(kernel_destroy, pdl_kernel_destroy(with.kernel); with.kernel = NULL; return PDL_SUCCESS;)
-RUN(kernel_from_file, return pdl_kernel_from_file(image_path, "fc1", &with.out.kernel);)
-RUN(kernel_from_function, return pdl_kernel_from_function(mock_function(0, 0), &with.out.kernel);)
+RUN(pdl_stream_census, stream_census, (.size = sizeof(pdl_census)),
+    return pdl_stream_census(mock_stream(0, 0), (void *)with.out.bytes);)
+RUN(pdl_kernel_destroy, kernel_destroy, (.old_driver = true), pdl_kernel_destroy(with.kernel);
+    with.kernel = NULL; return PDL_SUCCESS;)
+RUN(pdl_kernel_from_file, kernel_from_file, (.undo = undo_kernel, .old_driver = true),
+    return pdl_kernel_from_file(image_path, "fc1", &with.out.kernel);)
+RUN(pdl_kernel_from_function, kernel_from_function, (.undo = undo_kernel, .old_driver = true),
+    return pdl_kernel_from_function(mock_function(0, 0), &with.out.kernel);)
 /* The code does not wait, and every successful call has to know that. */
 static struct bytes fatbin;
-RUN(kernel_from_fatbin, const pdl_status status = pdl_kernel_from_image(fatbin.data, fatbin.size,
-                                                                        "fc2", &with.out.kernel);
+RUN(pdl_kernel_from_image, kernel_from_fatbin, (.undo = undo_kernel, .old_driver = true),
+    const pdl_status status = pdl_kernel_from_image(fatbin.data, fatbin.size, "fc2",
+                                                    &with.out.kernel);
     assert_true(status != PDL_SUCCESS || pdl_known_waits(with.out.kernel->known) == PDL_NO);
     return status;)
-RUN(kernel_from_image, return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
-RUN(kernel_from_kernel, return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
-RUN(kernel_from_function_image,
+RUN(pdl_kernel_from_image, kernel_from_image, (.undo = undo_kernel, .old_driver = true),
+    return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
+RUN(pdl_kernel_from_kernel, kernel_from_kernel, (.undo = undo_kernel, .old_driver = true),
+    return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
+RUN(pdl_kernel_from_function_image, kernel_from_function_image,
+    (.undo = undo_kernel, .old_driver = true),
     return pdl_kernel_from_function_image(mock_function(0, 0), image, sizeof(image),
                                           &with.out.kernel);)
-RUN(kernel_from_kernel_image,
+RUN(pdl_kernel_from_kernel_image, kernel_from_kernel_image,
+    (.undo = undo_kernel, .old_driver = true),
     return pdl_kernel_from_kernel_image(mock_cu_kernel(0), image, sizeof(image), &with.out.kernel);)
-RUN(kernel_from_runtime,
+RUN(pdl_kernel_from_runtime, kernel_from_runtime, (.undo = undo_kernel, .old_driver = true),
     return pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &with.out.kernel);)
-RUN(kernel_function, return pdl_kernel_function(with.kernel, 0, &with.out.function);)
-RUN(kernel_get, return pdl_kernel_get(with.kernel, -1, (void *)with.out.bytes);)
-RUN(kernel_prove, return pdl_kernel_prove(with.kernel, -1, (void *)with.out.bytes);)
-RUN(kernel_set_attribute,
+RUN(pdl_kernel_function, kernel_function, (.old_driver = true),
+    return pdl_kernel_function(with.kernel, 0, &with.out.function);)
+RUN(pdl_kernel_get, kernel_get, (.size = sizeof(pdl_kernel_info), .old_driver = true),
+    return pdl_kernel_get(with.kernel, -1, (void *)with.out.bytes);)
+RUN(pdl_kernel_prove, kernel_prove, (.old_driver = true),
+    return pdl_kernel_prove(with.kernel, -1, (void *)with.out.bytes);)
+RUN(pdl_kernel_set_attribute, kernel_set_attribute, (.old_driver = true),
     return pdl_kernel_set_attribute(with.kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536);)
 RUN(
-    function_get, pdl_kernel *kernel = NULL;
+    pdl_kernel_get, function_get, (.size = sizeof(pdl_kernel_info), .old_driver = true),
+    pdl_kernel *kernel = NULL;
     pdl_status status = pdl_kernel_from_function(mock_function(0, 0), &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_kernel_get(kernel, -1, (void *)with.out.bytes);
     } pdl_kernel_destroy(kernel);
     return status;)
 RUN(
-    function_set_attribute, pdl_kernel *kernel = NULL;
+    pdl_kernel_set_attribute, function_set_attribute, (.old_driver = true),
+    pdl_kernel *kernel = NULL;
     pdl_status status = pdl_kernel_from_function(mock_function(0, 0), &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536);
     } pdl_kernel_destroy(kernel);
     return status;)
 /* Where the device is the stream's, and whether it captures is asked. */
-RUN(launch_while_capturing, pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
+RUN(pdl_launch, launch_while_capturing, (.old_driver = true),
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
     desc.stream = mock_stream(1, 0); return pdl_launch(with.kernel, &desc, VALUES(values));)
-RUN(launch, const pdl_launch_desc desc = full_desc();
+RUN(pdl_launch, launch, (.old_driver = true), const pdl_launch_desc desc = full_desc();
     return pdl_launch(with.kernel, &desc, VALUES(values));)
-RUN(launch_again, const pdl_launch_desc desc = full_desc();
+RUN(pdl_launch, launch_again, (.old_driver = true), const pdl_launch_desc desc = full_desc();
     return pdl_launch(with.used, &desc, VALUES(values));)
-RUN(launch_cooperative, pdl_launch_desc desc = plain_desc(); desc.cooperative = 1;
-    return pdl_launch(with.kernel, &desc, VALUES(values));)
-RUN(launch_cluster, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
-    return pdl_launch(with.kernel, &desc, VALUES(values));)
-RUN(launch_event, pdl_launch_desc desc = plain_desc(); desc.trigger_event = with.event;
-    return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(pdl_launch, launch_cooperative, (.old_driver = true), pdl_launch_desc desc = plain_desc();
+    desc.cooperative = 1; return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(pdl_launch, launch_cluster, (.old_driver = true), pdl_launch_desc desc = plain_desc();
+    desc.cluster[0] = 2; return pdl_launch(with.kernel, &desc, VALUES(values));)
+RUN(pdl_launch, launch_event, (.old_driver = true), pdl_launch_desc desc = plain_desc();
+    desc.trigger_event = with.event; return pdl_launch(with.kernel, &desc, VALUES(values));)
 RUN(
-    launch_symbol, const pdl_launch_desc desc = full_desc(); pdl_kernel *kernel = NULL;
+    pdl_launch, launch_symbol, (.old_driver = true), const pdl_launch_desc desc = full_desc();
+    pdl_kernel *kernel = NULL;
     pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_launch(kernel, &desc, VALUES(values));
     } pdl_kernel_destroy(kernel);
     return status;)
 RUN(
-    launch_plain_symbol, const pdl_launch_desc desc = plain_desc(); pdl_kernel *kernel = NULL;
+    pdl_launch, launch_plain_symbol, (.old_driver = true),
+    const pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = NULL;
     pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_launch(kernel, &desc, VALUES(values));
@@ -458,7 +511,7 @@ RUN(
     return status;)
 /* The log looks at the node before, and asks for a name that the Runtime does not find any more. */
 RUN(
-    launch_captured, pdl_launch_desc desc = plain_desc(); suspend();
+    pdl_launch, launch_captured, (), pdl_launch_desc desc = plain_desc(); suspend();
     (void)mock_add_node(with.graph, CU_GRAPH_NODE_TYPE_EMPTY); resume();
     desc.stream = mock_stream(0, 0); pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     pdl_status status = pdl_kernel_declare(with.kernel, PDL_NO, PDL_NO);
@@ -468,7 +521,8 @@ RUN(
         ? pdl_kernel_get(with.kernel, -1, &info)
         : status;)
 RUN(
-    launch_nameless, pdl_launch_desc desc = plain_desc(); pdl_kernel *kernel = NULL;
+    pdl_launch, launch_nameless, (.old_driver = true), pdl_launch_desc desc = plain_desc();
+    pdl_kernel *kernel = NULL;
     pdl_status status = pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel);
     for (uint32_t i = 0; i < 3 && status == PDL_SUCCESS; i++) {
         status = pdl_launch(kernel, &desc, VALUES(values));
@@ -479,15 +533,16 @@ RUN(
         }
     } mock_runtime_function_result = 0;
     pdl_kernel_destroy(kernel); return status;)
-RUN(launch_explain, pdl_launch_desc desc = full_desc();
+RUN(pdl_launch_explain, launch_explain, (.size = sizeof(pdl_launch_report), .old_driver = true),
+    pdl_launch_desc desc = full_desc();
     return pdl_launch_explain(with.kernel, &desc, (void *)with.out.bytes);)
-RUN(launch_occupancy, pdl_launch_desc desc = plain_desc(); desc.cluster[0] = 2;
-    return pdl_launch_occupancy(with.kernel, &desc, (void *)with.out.bytes);)
-RUN(overlap_query, const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+RUN(pdl_launch_occupancy, launch_occupancy, (.size = sizeof(pdl_occupancy), .old_driver = true),
+    pdl_launch_desc desc = plain_desc();
+    desc.cluster[0] = 2; return pdl_launch_occupancy(with.kernel, &desc, (void *)with.out.bytes);)
+RUN(pdl_overlap_query, overlap_query, (.size = sizeof(pdl_overlap_report), .old_driver = true),
+    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     return pdl_overlap_query(with.used, &desc, with.kernel, &desc, -1, (void *)with.out.bytes);)
 
-RUN(policy_set, const pdl_policy policy = {.size = sizeof(policy), .exclude = "fc7:fc8"};
-    return pdl_policy_set(&policy);)
 /* A policy stays, on purpose. */
 static void undo_policy(void)
 {
@@ -495,84 +550,9 @@ static void undo_policy(void)
     forget(kept);
     forget(kept->exclude);
 }
-
-#define ROW(function, name, undo, size, old)                                                       \
-    {                                                                                              \
-#function, run_##name, undo, size, old                                                     \
-    }
-#define SIZE(type) ((uint32_t)sizeof(type))
-static const struct row rows[] = {
-    ROW(pdl_chain_create, chain_create, undo_chain, 0, false),
-    ROW(pdl_chain_add, chain_add, NULL, 0, false),
-    ROW(pdl_chain_add, chain_add_first, NULL, 0, false),
-    ROW(pdl_chain_add_dependency, chain_add_dependency, NULL, 0, false),
-    ROW(pdl_chain_build, chain_build, NULL, 0, false),
-    ROW(pdl_chain_build, chain_build_again, NULL, 0, false),
-    ROW(pdl_chain_explain, chain_explain, NULL, SIZE(pdl_chain_report), false),
-    ROW(pdl_chain_graph, chain_graph, NULL, 0, false),
-    ROW(pdl_chain_launch, chain_launch, NULL, 0, false),
-    ROW(pdl_chain_upload, chain_upload, NULL, 0, false),
-    ROW(pdl_chain_reset, chain_reset, NULL, 0, false),
-    ROW(pdl_chain_set_args, chain_set_args, NULL, 0, false),
-    ROW(pdl_chain_set_desc, chain_set_desc, NULL, 0, false),
-    ROW(pdl_chain_set_desc, chain_set_extra, NULL, 0, false),
-    ROW(pdl_chain_destroy, chain_destroy, NULL, 0, false),
-    ROW(pdl_chain_add_node, chain_add_node, NULL, 0, false),
-    ROW(pdl_chain_add_node, chain_add_graph, NULL, 0, false),
-    ROW(pdl_chain_add_node, chain_add_if, NULL, 0, false),
-    ROW(pdl_chain_add_node, chain_add_switch, NULL, 0, false),
-    ROW(pdl_chain_body, chain_body, NULL, 0, false),
-    ROW(pdl_chain_pass_condition, chain_pass_condition, NULL, 0, false),
-    ROW(pdl_chain_capture_begin, chain_capture_begin, NULL, 0, false),
-    ROW(pdl_chain_capture_begin, chain_capture_behind, NULL, 0, false),
-    ROW(pdl_chain_capture_end, chain_capture_end, NULL, 0, false),
-    ROW(pdl_chain_capture_end, chain_capture_child, NULL, 0, false),
-    ROW(pdl_chain_build, chain_build_nodes, NULL, 0, false),
-    ROW(pdl_chain_census, chain_census, NULL, SIZE(pdl_census), false),
-    ROW(pdl_chain_set_node, chain_set_node, NULL, 0, false),
-    ROW(pdl_chain_explain, chain_explain_node, NULL, SIZE(pdl_chain_report), false),
-    ROW(pdl_chain_explain, chain_explain_behind, NULL, SIZE(pdl_chain_report), false),
-    ROW(pdl_device_count, device_count, NULL, 0, true),
-    ROW(pdl_device_current, device_current, NULL, 0, true),
-    ROW(pdl_device_get, device_get, NULL, SIZE(pdl_device_info), true),
-    ROW(pdl_event_create, event_create, undo_event, 0, true),
-    ROW(pdl_event_destroy, event_destroy, NULL, 0, true),
-    ROW(pdl_graph_add_launch, graph_add_launch, NULL, 0, false),
-    ROW(pdl_graph_add_launch, graph_add_behind, NULL, 0, false),
-    ROW(pdl_graph_census, graph_census, NULL, SIZE(pdl_census), false),
-    ROW(pdl_graph_census, graph_census_listed, NULL, SIZE(pdl_census), false),
-    ROW(pdl_stream_census, stream_census, NULL, SIZE(pdl_census), false),
-    ROW(pdl_kernel_destroy, kernel_destroy, NULL, 0, true),
-    ROW(pdl_kernel_from_file, kernel_from_file, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_function, kernel_from_function, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_image, kernel_from_image, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_image, kernel_from_fatbin, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_kernel, kernel_from_kernel, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_function_image, kernel_from_function_image, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_kernel_image, kernel_from_kernel_image, undo_kernel, 0, true),
-    ROW(pdl_kernel_from_runtime, kernel_from_runtime, undo_kernel, 0, true),
-    ROW(pdl_kernel_function, kernel_function, NULL, 0, true),
-    ROW(pdl_kernel_get, kernel_get, NULL, SIZE(pdl_kernel_info), true),
-    ROW(pdl_kernel_prove, kernel_prove, NULL, 0, true),
-    ROW(pdl_kernel_set_attribute, kernel_set_attribute, NULL, 0, true),
-    ROW(pdl_kernel_set_attribute, function_set_attribute, NULL, 0, true),
-    ROW(pdl_kernel_get, function_get, NULL, SIZE(pdl_kernel_info), true),
-    ROW(pdl_launch, launch_while_capturing, NULL, 0, true),
-    ROW(pdl_launch, launch, NULL, 0, true),
-    ROW(pdl_launch, launch_again, NULL, 0, true),
-    ROW(pdl_launch, launch_cooperative, NULL, 0, true),
-    ROW(pdl_launch, launch_cluster, NULL, 0, true),
-    ROW(pdl_launch, launch_event, NULL, 0, true),
-    ROW(pdl_launch, launch_symbol, NULL, 0, true),
-    ROW(pdl_launch, launch_plain_symbol, NULL, 0, true),
-    ROW(pdl_launch, launch_captured, NULL, 0, false),
-    ROW(pdl_launch, launch_nameless, NULL, 0, true),
-    ROW(pdl_launch_explain, launch_explain, NULL, SIZE(pdl_launch_report), true),
-    ROW(pdl_launch_occupancy, launch_occupancy, NULL, SIZE(pdl_occupancy), true),
-    ROW(pdl_overlap_query, overlap_query, NULL, SIZE(pdl_overlap_report), true),
-    ROW(pdl_policy_set, policy_set, undo_policy, 0, true),
-};
-
+RUN(pdl_policy_set, policy_set, (.undo = undo_policy, .old_driver = true),
+    const pdl_policy policy = {.size = sizeof(policy), .exclude = "fc7:fc8"};
+    return pdl_policy_set(&policy);)
 /* These neither allocate nor call the driver. */
 static const char *const others[] = {
     "pdl_condition_name", "pdl_condition_string",      "pdl_error_record", "pdl_full_reason_string",
@@ -584,7 +564,7 @@ static const char *const others[] = {
 static bool is_known(const char *function)
 {
     bool known = false;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < row_count; i++) {
         known = known || strcmp(rows[i].function, function) == 0;
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -593,12 +573,11 @@ static bool is_known(const char *function)
     return known;
 }
 
-static void every_public_function_has_a_row(void **state)
+PLAIN_TEST(every_public_function_has_a_row)
 {
     char line[256];
     unsigned count = 0;
     FILE *map = fopen(PDL_TEST_MAP, "r");
-    (void)state;
     assert_non_null(map);
     while (fgets(line, sizeof(line), map) != NULL) {
         char function[256];
@@ -722,19 +701,18 @@ static bool is_for(const struct row *row, int version)
     return row->old_driver || version >= 12040;
 }
 
-static void memory_that_runs_out_is_reported_and_nothing_is_lost(void **state)
+GRAPH_TEST(memory_that_runs_out_is_reported_and_nothing_is_lost)
 {
     unsigned most = 0;
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(drivers); i++) {
-        const struct row *row = &rows[i % COUNT_OF(rows)];
-        const int version = drivers[i / COUNT_OF(rows)].version;
+    for (size_t i = 0; i < row_count * COUNT_OF(drivers); i++) {
+        const struct row *row = &rows[i % row_count];
+        const int version = drivers[i / row_count].version;
         bool more = is_for(row, version);
         for (unsigned k = 1; more; k++) {
             bool untouched = false;
             (void)snprintf(about, sizeof(about), "%s, row %zu, driver %d, allocation %u fails",
-                           row->function, i % COUNT_OF(rows), version, k);
-            open_fixture(version, drivers[i / COUNT_OF(rows)].devices);
+                           row->function, i % row_count, version, k);
+            open_fixture(version, drivers[i / row_count].devices);
             failed_count = 0;
             fail_at = k;
             const pdl_status status = attempt(row, &untouched);
@@ -773,25 +751,24 @@ static bool fails_elsewhere(const char *entry)
     return elsewhere;
 }
 
-static void a_driver_call_that_fails_is_reported_and_nothing_is_lost(void **state)
+GRAPH_TEST(a_driver_call_that_fails_is_reported_and_nothing_is_lost)
 {
     static const CUresult results[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_INVALID_VALUE,
                                        CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_NOT_SUPPORTED,
                                        CUDA_ERROR_NOT_READY};
     unsigned most = 0;
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows) * COUNT_OF(drivers) * COUNT_OF(results); i++) {
-        const struct row *row = &rows[i % COUNT_OF(rows)];
-        const size_t driver = i / COUNT_OF(rows) % COUNT_OF(drivers);
+    for (size_t i = 0; i < row_count * COUNT_OF(drivers) * COUNT_OF(results); i++) {
+        const struct row *row = &rows[i % row_count];
+        const size_t driver = i / row_count % COUNT_OF(drivers);
         const int version = drivers[driver].version;
-        const CUresult result = results[i / COUNT_OF(rows) / COUNT_OF(drivers)];
+        const CUresult result = results[i / row_count / COUNT_OF(drivers)];
         bool more = is_for(row, version);
         for (unsigned k = 1; more; k++) {
             const char *call = NULL;
             bool untouched = false;
             open_fixture(version, drivers[driver].devices);
             (void)snprintf(about, sizeof(about), "%s, row %zu, driver %d, call %u returns %d",
-                           row->function, i % COUNT_OF(rows), version, k, (int)result);
+                           row->function, i % row_count, version, k, (int)result);
             const unsigned long before = mock_failures(NULL, NULL);
             mock.fail_any_at = k;
             mock.fail_any_with = result;
@@ -833,20 +810,19 @@ static void a_driver_call_that_fails_is_reported_and_nothing_is_lost(void **stat
 }
 
 /* Both again with a log, which asks for more than launches do, and a policy, which asks for names. */
-static void success_leaves_the_last_error_alone(void **state)
+GRAPH_TEST(success_leaves_the_last_error_alone)
 {
     assert_int_equal(setenv("PDL_LOG", "/dev/null", 1), 0);
     (void)atomic_fetch_or(&pdl_gate_special, (unsigned)(PDL_GATE_LOG | PDL_GATE_POLICY));
-    memory_that_runs_out_is_reported_and_nothing_is_lost(state);
-    a_driver_call_that_fails_is_reported_and_nothing_is_lost(state);
+    memory_that_runs_out_is_reported_and_nothing_is_lost();
+    a_driver_call_that_fails_is_reported_and_nothing_is_lost();
     (void)atomic_fetch_and(&pdl_gate_special, ~(unsigned)(PDL_GATE_LOG | PDL_GATE_POLICY));
     print_message("%lu calls succeeded and left the last error as it was\n", successes);
     assert_true(successes > 2000);
 }
 
-static void what_cannot_fail_leaves_the_last_error_alone(void **state)
+GRAPH_TEST(what_cannot_fail_leaves_the_last_error_alone)
 {
-    (void)state;
     open_fixture(MOCK_VERSION, 1);
     mark_last_error();
     for (int number = -100; number < 100; number++) {
@@ -887,12 +863,5 @@ int main(void)
 {
     mock_is_inside = pdl_last_error() ==
                      NULL; /* some compilers allocate a thread's own variables on first use */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_public_function_has_a_row),
-        GRAPH_TEST(memory_that_runs_out_is_reported_and_nothing_is_lost),
-        GRAPH_TEST(a_driver_call_that_fails_is_reported_and_nothing_is_lost),
-        GRAPH_TEST(success_leaves_the_last_error_alone),
-        GRAPH_TEST(what_cannot_fail_leaves_the_last_error_alone),
-    };
-    return cmocka_run_group_tests(tests, make_image_file, remove_image_file);
+    return run_all_tests(make_image_file, remove_image_file);
 }

@@ -17,21 +17,20 @@ static pdl_launch_desc full_desc(void)
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
         if (!is_of_launches_only(field_cases[i].id)) {
-            field_cases[i].set(&desc);
+            set_field(&field_cases[i], &desc);
         }
     }
     return desc;
 }
 
-static void attributes_are_set_in_order_and_the_device_updatable_one_last(void **state)
+GRAPH_TEST(attributes_are_set_in_order_and_the_device_updatable_one_last)
 {
-    (void)state;
     static char device_node;
     CUgraph graph = make_graph();
     CUgraphNode node = NULL;
     struct values values = values_of(0);
     struct expected expected = {0};
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_launch_desc desc = full_desc();
     desc.overlap = PDL_OVERLAP_AUTO;
     field_device_node = NULL;
@@ -39,11 +38,10 @@ static void attributes_are_set_in_order_and_the_device_updatable_one_last(void *
     for (size_t i = 0; i < field_case_count; i++) {
         const CUlaunchAttributeID id = field_cases[i].id;
         if (!is_of_launches_only(id) && id != ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
-            field_cases[i].value(expect_attribute(&expected, id));
+            expect_field(&expected, &field_cases[i]);
         }
     }
-    field_case_of(ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-        ->value(expect_attribute(&expected, ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE));
+    expect_field(&expected, field_case_of(ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE));
     assert_ok(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node));
     assert_int_equal(node->params.attribute_count, expected.count);
     assert_int_equal(node->sets, expected.count);
@@ -53,61 +51,29 @@ static void attributes_are_set_in_order_and_the_device_updatable_one_last(void *
                             sizeof(CUlaunchAttributeValue));
     }
     assert_ptr_equal(field_device_node, mock.device_node);
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
 }
 
-static void each_field_alone_is_its_one_attribute(void **state)
+GRAPH_TEST(a_node_records_no_events)
 {
-    (void)state;
-    CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    for (size_t i = 0; i < field_case_count; i++) {
-        CUgraphNode node = NULL;
-        CUlaunchAttributeValue value;
-        struct values values = values_of(0);
-        pdl_launch_desc desc = plain_desc();
-        if (is_of_launches_only(field_cases[i].id) ||
-            field_cases[i].id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
-            continue; /* that one needs a cluster beside it */
-        }
-        field_cases[i].set(&desc);
-        memset(&value, 0, sizeof(value));
-        field_cases[i].value(&value);
-        assert_ok(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node));
-        assert_int_equal(node->params.attribute_count, 1);
-        assert_int_equal(node->params.attributes[0].id, field_cases[i].id);
-        assert_memory_equal(&node->params.attributes[0].value, &value, sizeof(value));
-    }
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
-}
-
-static void a_node_records_no_events(void **state)
-{
-    (void)state;
     static const CUlaunchAttributeID events[] = {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
                                                  CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT};
     CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     for (size_t i = 0; i < COUNT_OF(events); i++) {
         CUgraphNode node = NOT_WRITTEN;
         struct values values = values_of(0);
         pdl_launch_desc desc = plain_desc();
-        field_case_of(events[i])->set(&desc);
+        set_field(field_case_of(events[i]), &desc);
         assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
                        PDL_ERROR_NOT_SUPPORTED, field_case_of(events[i])->name,
                        field_case_of(events[i])->name);
         assert_ptr_equal(node, NOT_WRITTEN);
     }
     assert_int_equal(mock.live_nodes, 0);
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
 }
 
-static void each_refused_attribute_is_named_and_leaves_no_node(void **state)
+GRAPH_TEST(each_refused_attribute_is_named_and_leaves_no_node)
 {
-    (void)state;
     static const CUresult results[] = {CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE};
     /* In the order in which they are set: by number, the device-updatable one last. */
     CUlaunchAttributeID order[MOCK_ATTRIBUTES];
@@ -120,7 +86,7 @@ static void each_refused_attribute_is_named_and_leaves_no_node(void **state)
     }
     order[count++] = ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
     CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 2);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 2);
     const pdl_launch_desc desc = full_desc();
     for (size_t r = 0; r < COUNT_OF(results); r++) {
         for (unsigned i = 0; i < count; i++) {
@@ -139,77 +105,17 @@ static void each_refused_attribute_is_named_and_leaves_no_node(void **state)
             assert_int_equal(mock.live_nodes, 0);
         }
     }
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
 }
 
-static void any_failing_call_is_named_and_leaves_no_node(void **state)
+GRAPH_TEST(a_handle_for_the_device_that_cannot_be_had_is_an_error)
 {
-    (void)state;
-    static const struct {
-        enum mock_entry entry;
-        const char *call;
-        CUresult result;
-        pdl_status status;
-    } cases[] = {
-        {MOCK_cuGraphNodeGetType, "cuGraphNodeGetType", CUDA_ERROR_INVALID_VALUE, PDL_ERROR_DRIVER},
-        {MOCK_cuKernelGetFunction, "cuKernelGetFunction", CUDA_ERROR_OUT_OF_MEMORY,
-         PDL_ERROR_OUT_OF_MEMORY},
-        {MOCK_cuKernelGetFunction, "cuKernelGetFunction", CUDA_ERROR_NO_BINARY_FOR_GPU,
-         PDL_ERROR_NO_KERNEL_IMAGE},
-        {MOCK_cuGraphAddNode, "cuGraphAddNode", CUDA_ERROR_OUT_OF_MEMORY, PDL_ERROR_OUT_OF_MEMORY},
-        {MOCK_cuGraphAddNode, "cuGraphAddNode", CUDA_ERROR_INVALID_CONTEXT, PDL_ERROR_NO_CONTEXT},
-        {MOCK_cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute",
-         CUDA_ERROR_OUT_OF_MEMORY, PDL_ERROR_OUT_OF_MEMORY},
-        {MOCK_cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute",
-         CUDA_ERROR_ILLEGAL_ADDRESS, PDL_ERROR_DEVICE_FAULT},
-    };
-    CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    const pdl_edge edge = {.node = add_kernel_node(graph, kernel, NULL, 0),
-                           .kind = PDL_EDGE_PROGRAMMATIC};
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    desc.priority = -1;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        CUgraphNode node = NOT_WRITTEN;
-        struct values values = values_of(0);
-        mock_fail(cases[i].entry, 1, cases[i].result);
-        assert_refused(pdl_graph_add_launch(graph, &edge, 1, kernel, &desc, VALUES(values), &node),
-                       cases[i].status, NULL, cases[i].call);
-        assert_string_equal(pdl_last_error()->call, cases[i].call);
-        assert_ptr_equal(node, NOT_WRITTEN);
-        assert_int_equal(mock.live_nodes, 1);
-    }
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
-}
-
-static void a_handle_for_the_device_that_cannot_be_had_is_an_error(void **state)
-{
-    (void)state;
     CUgraph graph = make_graph();
     CUgraphNode node = NOT_WRITTEN;
     struct values values = values_of(0);
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    pdl_launch_desc desc = plain_desc();
-    desc.device_node = &field_device_node;
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
+    pdl_launch_desc desc = DESC(.device_node = &field_device_node);
     mock_fail(MOCK_cuGraphKernelNodeGetAttribute, 1, CUDA_ERROR_UNKNOWN);
     assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
                    PDL_ERROR_DRIVER, NULL, "cuGraphKernelNodeGetAttribute");
     assert_ptr_equal(node, NOT_WRITTEN);
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GRAPH_TEST(attributes_are_set_in_order_and_the_device_updatable_one_last),
-        GRAPH_TEST(each_field_alone_is_its_one_attribute),
-        GRAPH_TEST(a_node_records_no_events),
-        GRAPH_TEST(each_refused_attribute_is_named_and_leaves_no_node),
-        GRAPH_TEST(any_failing_call_is_named_and_leaves_no_node),
-        GRAPH_TEST(a_handle_for_the_device_that_cannot_be_had_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

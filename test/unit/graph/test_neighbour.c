@@ -30,14 +30,13 @@ static CUgraphNode add_behind(CUgraph graph, pdl_kernel *kernel, CUgraphNode nod
     return add_kernel_node(graph, kernel, &edge, 1);
 }
 
-static void a_line_of_kernels_that_wait_overlaps(void **state)
+GRAPH_TEST(a_line_of_kernels_that_wait_overlaps)
 {
-    (void)state;
     CUgraph graph = make_graph();
     pdl_kernel *kernels[2 * KERNEL_SOURCES];
     CUgraphNode last = foreign_node(graph, 7);
     for (unsigned i = 0; i < COUNT_OF(kernels); i++) {
-        kernels[i] = make_kernel((enum kernel_source)(i % KERNEL_SOURCES), i);
+        kernels[i] = test_kernel((enum kernel_source)(i % KERNEL_SOURCES), i);
     }
     for (unsigned i = 0; i < 3 * COUNT_OF(kernels); i++) {
         CUgraphNode node = add_behind(graph, kernels[i % COUNT_OF(kernels)], last);
@@ -45,16 +44,14 @@ static void a_line_of_kernels_that_wait_overlaps(void **state)
         last = node;
     }
     for (unsigned i = 0; i < COUNT_OF(kernels); i++) {
-        pdl_kernel_destroy(kernels[i]);
+        drop_kernel(kernels[i]);
     }
-    destroy_graph(graph);
 }
 
-static void behind_anothers_overlap_edges_become_full_or_are_refused(void **state)
+GRAPH_TEST(behind_anothers_overlap_edges_become_full_or_are_refused)
 {
-    (void)state;
     CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     for (size_t i = 0; i < COUNT_OF(programmatic); i++) {
         CUgraphNode node = NULL;
         struct values values = values_of(0);
@@ -79,110 +76,65 @@ static void behind_anothers_overlap_edges_become_full_or_are_refused(void **stat
         assert_ok(pdl_graph_add_launch(graph, edges, 1, kernel, &desc, VALUES(values), &node));
         assert_edge(plain, node, programmatic[i]);
     }
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
 }
 
 /* Such a node starts when what is in front of it has ended, or is not ordered with it on purpose. */
-static void another_ones_node_that_does_not_overlap_breaks_nothing(void **state)
+GRAPH_TEST(another_ones_node_that_does_not_overlap_breaks_nothing)
 {
-    (void)state;
     CUgraph graph = make_graph();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     for (unsigned char port = 0; port <= 2; port += 2) {
         CUgraphNode before = foreign_pair(graph, DEFAULT, port);
         assert_edge(before, add_behind(graph, kernel, before), PDL_EDGE_PROGRAMMATIC);
     }
-    pdl_kernel_destroy(kernel);
-    destroy_graph(graph);
 }
 
-static void a_function_is_known_for_as_long_as_its_kernel(void **state)
+GRAPH_TEST(a_function_is_known_for_as_long_as_its_kernel)
 {
-    (void)state;
     CUgraph graph = make_graph();
     CUgraphNode before = foreign_pair(graph, PROGRAMMATIC, 1); /* of kernel 6 */
-    pdl_kernel *after = make_kernel(FROM_FUNCTION, 0);
-    pdl_kernel *others[2] = {make_kernel(FROM_SYMBOL, 1), make_kernel(FROM_CU_KERNEL, 2)};
-    pdl_kernel *known = make_kernel(FROM_CU_KERNEL, 6);
+    pdl_kernel *after = test_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *others[2] = {test_kernel(FROM_SYMBOL, 1), test_kernel(FROM_CU_KERNEL, 2)};
+    pdl_kernel *known = test_kernel(FROM_CU_KERNEL, 6);
     assert_edge(before, add_behind(graph, after, before), PDL_EDGE_FULL);
     (void)add_kernel_node(graph, others[0], NULL, 0);
     (void)add_kernel_node(graph, known, NULL, 0);
     (void)add_kernel_node(graph, others[1], NULL, 0);
     assert_edge(before, add_behind(graph, after, before), PDL_EDGE_PROGRAMMATIC);
-    pdl_kernel_destroy(known); /* from the middle of the list, then its ends */
+    drop_kernel(known); /* from the middle of the list, then its ends */
     assert_edge(before, add_behind(graph, after, before), PDL_EDGE_FULL);
-    pdl_kernel_destroy(others[0]);
-    pdl_kernel_destroy(others[1]);
-    pdl_kernel_destroy(after);
-    known = make_kernel(FROM_FUNCTION, 6);
+    drop_kernel(others[0]);
+    drop_kernel(others[1]);
+    drop_kernel(after);
+    known = test_kernel(FROM_FUNCTION, 6);
     (void)add_kernel_node(graph, known, NULL, 0);
     assert_edge(before, add_behind(graph, known, before), PDL_EDGE_PROGRAMMATIC);
-    pdl_kernel_destroy(known);
-    destroy_graph(graph);
 }
 
-static void a_kernel_that_was_never_let_overlap_is_not_known(void **state)
+GRAPH_TEST(a_kernel_that_was_never_let_overlap_is_not_known)
 {
-    (void)state;
     CUgraph graph = make_graph();
     CUgraphNode before = foreign_pair(graph, PROGRAMMATIC, 1);
-    pdl_kernel *plain = make_kernel(FROM_FUNCTION, 6);
-    pdl_kernel *after = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *plain = test_kernel(FROM_FUNCTION, 6);
+    pdl_kernel *after = test_kernel(FROM_FUNCTION, 0);
     assert_ok(pdl_kernel_declare(plain, PDL_UNKNOWN, PDL_UNKNOWN));
     (void)add_behind(graph, plain, foreign_node(graph, 1));
     assert_edge(before, add_behind(graph, after, before), PDL_EDGE_FULL);
-    pdl_kernel_destroy(plain);
-    pdl_kernel_destroy(after);
-    destroy_graph(graph);
 }
 
 /* The kernel in the middle is the one whose edges are full, so that the last one may overlap it. */
-static void a_link_that_does_not_wait_is_ordered_for_those_after_it(void **state)
+GRAPH_TEST(a_node_that_does_not_wait_is_ordered_for_those_after_it)
 {
-    (void)state;
     for (int waits = PDL_UNKNOWN; waits <= PDL_NO; waits++) {
         CUgraph graph = make_graph();
-        pdl_chain *chain = make_chain();
-        pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-        pdl_kernel *middle = make_kernel(FROM_FUNCTION, 1);
+        pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
+        pdl_kernel *middle = test_kernel(FROM_FUNCTION, 1);
         assert_ok(pdl_kernel_declare(middle, (pdl_known)waits, PDL_YES));
-        CUgraphNode nodes[3] = {add_kernel_node(graph, kernel, NULL, 0)};
-        nodes[1] = add_behind(graph, middle, nodes[0]);
-        nodes[2] = add_behind(graph, kernel, nodes[1]);
-        assert_edge(nodes[0], nodes[1], PDL_EDGE_FULL);
-        assert_edge(nodes[1], nodes[2], PDL_EDGE_PROGRAMMATIC);
-
-        (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-        (void)add_link(chain, middle, PDL_OVERLAP_AUTO, 1);
-        (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 2);
-        assert_ok(pdl_chain_build(chain));
-        assert_edge(node_of(chain, 0), node_of(chain, 1), PDL_EDGE_FULL);
-        assert_edge(node_of(chain, 1), node_of(chain, 2), PDL_EDGE_PROGRAMMATIC);
-        const pdl_reason reasons[] = {
-            PDL_REASON_GRANTED, waits == PDL_NO ? PDL_REASON_NO_WAIT : PDL_REASON_WAITS_UNKNOWN,
-            PDL_REASON_GRANTED};
-        for (uint32_t link = 0; link < 3; link++) {
-            pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-            assert_ok(pdl_chain_explain(chain, link, &report));
-            assert_int_equal(report.overlap_reason, reasons[link]);
-        }
-        pdl_chain_destroy(chain);
-        pdl_kernel_destroy(kernel);
-        pdl_kernel_destroy(middle);
+        CUgraphNode first = add_kernel_node(graph, kernel, NULL, 0);
+        (void)add_behind(graph, kernel, add_behind(graph, middle, first));
+        assert_graph(graph, "k k0f k1p");
+        drop_kernel(kernel);
+        drop_kernel(middle);
         destroy_graph(graph);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GRAPH_TEST(a_line_of_kernels_that_wait_overlaps),
-        GRAPH_TEST(behind_anothers_overlap_edges_become_full_or_are_refused),
-        GRAPH_TEST(another_ones_node_that_does_not_overlap_breaks_nothing),
-        GRAPH_TEST(a_function_is_known_for_as_long_as_its_kernel),
-        GRAPH_TEST(a_kernel_that_was_never_let_overlap_is_not_known),
-        GRAPH_TEST(a_link_that_does_not_wait_is_ordered_for_those_after_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static int setup(void **state)
     return 0;
 }
 
-#define SCALE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, mock_teardown)
+#define SCALE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 /* ---- how much memory they take ----------------------------------------------------------------- */
 
@@ -224,7 +224,7 @@ static void chain_of(uint32_t count, void (*shape)(uint32_t count))
 {
     struct values values = values_of(1);
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     chain = make_chain();
     for (uint32_t i = 0; i < count; i++) {
         assert_ok(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, NULL));
@@ -232,8 +232,8 @@ static void chain_of(uint32_t count, void (*shape)(uint32_t count))
     shape(count);
     assert_ok(pdl_chain_build(chain));
     assert_int_equal(node_count, count);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
+    drop_chain(chain);
+    drop_kernel(kernel);
 }
 
 static void at_the_start(uint32_t count)
@@ -326,9 +326,8 @@ static void fan_in_to_the_first(uint32_t count)
 SHAPES(WORK_)
 #undef WORK_
 
-static void a_chain_of_any_shape_takes_time_in_proportion(void **state)
+SCALE_TEST(a_chain_of_any_shape_takes_time_in_proportion)
 {
-    (void)state;
 #define ASSERT_(shape) assert_in_proportion(#shape, chain_##shape);
     SHAPES(ASSERT_)
 #undef ASSERT_
@@ -374,9 +373,8 @@ static void by_chance(uint32_t count)
     }
 }
 
-static void cycles_are_found_and_the_order_is_right_whatever_is_added(void **state)
+SCALE_TEST(cycles_are_found_and_the_order_is_right_whatever_is_added)
 {
-    (void)state;
     for (int i = 0; i < 500; i++) {
         node_count = 0;
         edge_count = 0;
@@ -434,7 +432,7 @@ static void refused_node_of_a_fan(uint32_t count)
     const pdl_launch_desc desc = plain_desc();
     struct values values = values_of(1);
     CUgraphNode node = NULL;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_edge *edges = calloc(count, sizeof(*edges));
     assert_non_null(edges);
     node_count = count;
@@ -451,24 +449,13 @@ static void refused_node_of_a_fan(uint32_t count)
                    PDL_ERROR_EDGE, "dependencies", "not a node of this graph");
     mock.table.cuGraphAddNode = add_node;
     free(edges);
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
 }
 
-static void a_graph_of_any_shape_takes_time_in_proportion(void **state)
+SCALE_TEST(a_graph_of_any_shape_takes_time_in_proportion)
 {
-    (void)state;
     assert_in_proportion("a census of a reversed line", census_of_a_reversed_line);
     assert_in_proportion("a census of a fan", census_of_a_fan);
     assert_in_proportion("a census through lines that meet", census_through_lines_that_meet);
     assert_in_proportion("a refused node with many dependencies", refused_node_of_a_fan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCALE_TEST(a_chain_of_any_shape_takes_time_in_proportion),
-        SCALE_TEST(cycles_are_found_and_the_order_is_right_whatever_is_added),
-        SCALE_TEST(a_graph_of_any_shape_takes_time_in_proportion),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,32 +13,27 @@ static CUlaunchAttribute attribute_of(int number, uint64_t value)
     return attribute;
 }
 
-static void extra_attributes_stand_behind_the_others_as_they_are(void **state)
+TEST(extra_attributes_stand_behind_the_others_as_they_are)
 {
-    (void)state;
     const CUlaunchAttribute extra[] = {attribute_of(99, UINT64_MAX), attribute_of(3, 7)};
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
-        pdl_launch_desc desc = plain_desc();
-        desc.overlap = PDL_OVERLAP_AUTO;
-        desc.extra_attributes = extra;
-        desc.extra_attribute_count = COUNT_OF(extra);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
+        pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .extra_attributes = extra,
+                                    .extra_attribute_count = COUNT_OF(extra));
         assert_ok(pdl_launch(kernel, &desc, NULL));
         const struct mock_launch *launch = mock_last_launch();
         assert_int_equal(launch->attribute_count, 3);
         assert_int_equal(launch->attributes[0].id, 6);
         assert_memory_equal(&launch->attributes[1], extra, sizeof(extra));
         assert_explained(kernel, &desc, launch);
-        pdl_kernel_destroy(kernel);
     }
 }
 
 /* Those are seen in their fields only: a cooperative launch would be said to overlap, a cluster not be checked. */
-static void what_is_checked_or_decided_is_refused_as_an_extra_attribute(void **state)
+TEST(what_is_checked_or_decided_is_refused_as_an_extra_attribute)
 {
-    (void)state;
     static const int fields_alone[] = {2, 4, 6, 7, 11, 13};
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
         const struct pdl_attribute *const row = &pdl_attributes[i];
         bool alone = false;
@@ -50,9 +45,8 @@ static void what_is_checked_or_decided_is_refused_as_an_extra_attribute(void **s
                                                attribute_of(row->number, value)};
             pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
             pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
-            pdl_launch_desc desc = plain_desc();
-            desc.extra_attributes = extra;
-            desc.extra_attribute_count = COUNT_OF(extra);
+            pdl_launch_desc desc =
+                DESC(.extra_attributes = extra, .extra_attribute_count = COUNT_OF(extra));
             if (alone) {
                 assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD,
                                "extra_attributes", "extra_attributes[1]", row->name, row->field);
@@ -67,20 +61,18 @@ static void what_is_checked_or_decided_is_refused_as_an_extra_attribute(void **s
             assert_explained(kernel, &desc, mock_last_launch());
         }
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others(void **state)
+TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others)
 {
-    (void)state;
     CUlaunchAttribute extra[16];
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < COUNT_OF(extra); i++) {
         extra[i] = attribute_of(100 + (int)i, i);
     }
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     desc.cooperative = 0;
     desc.extra_attributes = extra;
@@ -90,12 +82,10 @@ static void as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others(
     assert_explained(kernel, &desc, mock_last_launch());
     desc.extra_attributes = NULL;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_FIELD, "extra_attributes", "16");
-    pdl_kernel_destroy(kernel);
 }
 
-static void the_table_is_in_the_order_of_the_numbers_and_has_every_field_case(void **state)
+TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case)
 {
-    (void)state;
     assert_int_equal(PDL_ATTRIBUTE_COUNT, field_case_count);
     for (size_t i = 0; i < PDL_ATTRIBUTE_COUNT; i++) {
         const struct pdl_attribute *row = &pdl_attributes[i];
@@ -111,9 +101,8 @@ static void the_table_is_in_the_order_of_the_numbers_and_has_every_field_case(vo
     assert_null(pdl_attribute_find(99));
 }
 
-static void the_documentation_has_every_row(void **state)
+TEST(the_documentation_has_every_row)
 {
-    (void)state;
     FILE *from = fopen(PDL_TEST_ATTRIBUTES_PAGE, "r");
     char line[512];
     size_t found = 0;
@@ -151,9 +140,8 @@ static void set_static_and_oversized(int static_bytes, int oversized)
     mock_apply();
 }
 
-static void each_mode_has_its_own_limit(void **state)
+TEST(each_mode_has_its_own_limit)
 {
-    (void)state;
     static const struct {
         int oversized;
         uint32_t mode, most;
@@ -168,33 +156,30 @@ static void each_mode_has_its_own_limit(void **state)
         char asked[16];
         char most[16];
         set_static_and_oversized(512, rows[i].oversized);
-        pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-        pdl_launch_desc desc = plain_desc();
-        desc.shared_memory_mode = rows[i].mode;
-        desc.dynamic_shared_memory = rows[i].most;
+        pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
+        pdl_launch_desc desc =
+            DESC(.shared_memory_mode = rows[i].mode, .dynamic_shared_memory = rows[i].most);
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock_last_launch()->config.sharedMemBytes, rows[i].most);
         (void)snprintf(asked, sizeof(asked), "%u", ++desc.dynamic_shared_memory);
         (void)snprintf(most, sizeof(most), "%u", rows[i].most);
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                        "dynamic_shared_memory", asked, most, "fc1");
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_value_newer_than_its_attribute_is_refused_with_both_versions(void **state)
+TEST(a_value_newer_than_its_attribute_is_refused_with_both_versions)
 {
-    (void)state;
     for (int version = 13020; version <= 13050; version += 10) {
         for (int symbol = 0; symbol < 2; symbol++) {
             char number[16];
             (void)snprintf(number, sizeof(number), "13.%d", version % 100 / 10);
             mock_set_driver_version(symbol ? MOCK_VERSION : version);
             mock_runtime_ops.runtime_version = version;
-            pdl_kernel *kernel = make_kernel(symbol ? FROM_SYMBOL : FROM_FUNCTION, 0);
-            pdl_launch_desc scheduling = plain_desc();
+            pdl_kernel *kernel = test_kernel(symbol ? FROM_SYMBOL : FROM_FUNCTION, 0);
+            pdl_launch_desc scheduling =
+                DESC(.cluster_scheduling = PDL_CLUSTER_SCHEDULING_LOAD_BALANCING);
             pdl_launch_desc mode = plain_desc();
-            scheduling.cluster_scheduling = PDL_CLUSTER_SCHEDULING_LOAD_BALANCING;
             mode.shared_memory_mode = PDL_SHARED_MEMORY_NON_PORTABLE;
             assert_ok(pdl_launch(kernel, &scheduling, NULL));
             assert_ok(pdl_launch(kernel, &mode, NULL));
@@ -211,37 +196,31 @@ static void a_value_newer_than_its_attribute_is_refused_with_both_versions(void 
                 assert_ok(pdl_launch(kernel, &mode, NULL));
                 assert_int_equal(mock_last_launch()->attributes[0].value.cooperative, 3);
             }
-            pdl_kernel_destroy(kernel);
         }
     }
 }
 
-static void a_kernels_own_mode_is_its_limit(void **state)
+TEST(a_kernels_own_mode_is_its_limit)
 {
-    (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         mock.kernels[0].attributes[0][MODE] = 0;
         set_static_and_oversized(0, 262144);
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
-        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        pdl_launch_desc desc = plain_desc();
-        desc.dynamic_shared_memory = 262144;
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
+        pdl_launch_desc desc = DESC(.dynamic_shared_memory = 262144);
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                        "dynamic_shared_memory", "49152", "262144");
         assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_SHARED_MEMORY_MODE,
                                            PDL_SHARED_MEMORY_ALLOW_OVERSIZED));
-        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        const pdl_kernel_info info = kernel_info(kernel, 0);
         assert_int_equal(info.max_dynamic_shared_memory, 262144);
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock_last_launch()->attribute_count, 0);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_mode_that_others_have_set_is_seen_before_refusing(void **state)
+TEST(a_mode_that_others_have_set_is_seen_before_refusing)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_launch_desc desc = plain_desc();
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock.kernels[0].reads[0][MODE], 0); /* no launch that fits asks for it */
@@ -249,18 +228,16 @@ static void a_mode_that_others_have_set_is_seen_before_refusing(void **state)
     desc.dynamic_shared_memory = 232448;
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_int_equal(mock.kernels[0].reads[0][MODE], 1);
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     mock_set_driver_version(13030); /* which does not know it */
-    kernel = make_kernel(FROM_FUNCTION, 0);
+    kernel = test_kernel(FROM_FUNCTION, 0);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory", "49152");
-    pdl_kernel_destroy(kernel);
 }
 
-static void the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit(void **state)
+TEST(the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
     pdl_launch_desc desc = plain_desc();
     mock.kernels[0].occupancy = 0; /* what it says of so much */
@@ -274,45 +251,39 @@ static void the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit(voi
     desc.dynamic_shared_memory = 49152;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
                    "0 on each of 132");
-    pdl_kernel_destroy(kernel);
 }
 
 /* ---- attributes of kernels ------------------------------------------------------------------ */
 
-static void any_attribute_of_a_kernel_reaches_the_driver(void **state)
+TEST(any_attribute_of_a_kernel_reaches_the_driver)
 {
-    (void)state;
     static const int32_t numbers[] = {PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
                                       PDL_KERNEL_SHARED_MEMORY_CARVEOUT,
                                       PDL_KERNEL_NON_PORTABLE_CLUSTER_SIZE,
                                       PDL_KERNEL_CLUSTER_SCHEDULING, PDL_KERNEL_SHARED_MEMORY_MODE};
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         for (size_t i = 0; i < COUNT_OF(numbers); i++) {
             assert_ok(pdl_kernel_set_attribute(kernel, numbers[i], 1));
             assert_int_equal(mock.kernels[0].last_written, numbers[i]);
             assert_int_equal(mock.kernels[0].last_value, 1);
         }
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void what_the_driver_refuses_is_said_with_the_number(void **state)
+TEST(what_the_driver_refuses_is_said_with_the_number)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     mock_fail(MOCK_cuFuncSetAttribute, 1, CUDA_ERROR_INVALID_VALUE);
     assert_refused(pdl_kernel_set_attribute(kernel, 14, 77), PDL_ERROR_NOT_SUPPORTED, "attribute",
                    "14", "77", "fc1");
-    assert_refused(pdl_kernel_set_attribute(NULL, 14, 1), PDL_ERROR_INVALID_ARGUMENT, "kernel", "");
-    pdl_kernel_destroy(kernel);
+    assert_invalid(pdl_kernel_set_attribute(NULL, 14, 1), "kernel", "");
 }
 
-static void the_drivers_function_of_a_kernel_can_be_had(void **state)
+TEST(the_drivers_function_of_a_kernel_can_be_had)
 {
-    (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 1);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 1);
         CUfunction function = NULL;
         const char *name = NULL;
         assert_ok(pdl_kernel_function(kernel, -1, &function));
@@ -320,22 +291,18 @@ static void the_drivers_function_of_a_kernel_can_be_had(void **state)
         assert_string_equal(name, "fc2");
         assert_refused(pdl_kernel_function(kernel, 77, &function), PDL_ERROR_INVALID_DEVICE,
                        "device", "77");
-        assert_refused(pdl_kernel_function(kernel, 0, NULL), PDL_ERROR_INVALID_ARGUMENT, "function",
-                       "");
-        pdl_kernel_destroy(kernel);
+        assert_invalid(pdl_kernel_function(kernel, 0, NULL), "function", "");
     }
 }
 
 /* ---- occupancy ------------------------------------------------------------------------------ */
 
-static void blocks_and_clusters_at_a_time_are_counted(void **state)
+TEST(blocks_and_clusters_at_a_time_are_counted)
 {
-    (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
-        pdl_launch_desc desc = plain_desc();
-        desc.overlap = PDL_OVERLAP_AUTO; /* the driver is asked without it */
+        pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO); /* the driver is asked without it */
         mock.kernels[0].occupancy = 6;
         assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
         assert_int_equal(occupancy.device, 0);
@@ -355,48 +322,5 @@ static void blocks_and_clusters_at_a_time_are_counted(void **state)
         assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
         assert_int_equal(occupancy.max_cluster_size, 16); /* the driver is told of it */
         assert_int_equal(occupancy.active_clusters, 8);
-        pdl_kernel_destroy(kernel);
     }
-}
-
-static void a_failing_question_of_the_occupancy_is_named(void **state)
-{
-    (void)state;
-    static const enum mock_entry entries[] = {MOCK_cuOccupancyMaxActiveClusters,
-                                              MOCK_cuOccupancyMaxPotentialClusterSize};
-    static const char *const names[] = {"cuOccupancyMaxActiveClusters",
-                                        "cuOccupancyMaxPotentialClusterSize"};
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    pdl_launch_desc desc = plain_desc();
-    desc.cluster[0] = 2;
-    for (size_t i = 0; i < COUNT_OF(entries); i++) {
-        pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
-        mock_fail(entries[i], 1, CUDA_ERROR_INVALID_VALUE);
-        assert_refused(pdl_launch_occupancy(kernel, &desc, &occupancy), PDL_ERROR_DRIVER, NULL,
-                       names[i]);
-        assert_int_equal(occupancy.blocks_per_sm, 0);
-    }
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(extra_attributes_stand_behind_the_others_as_they_are),
-        MOCK_TEST(what_is_checked_or_decided_is_refused_as_an_extra_attribute),
-        MOCK_TEST(as_many_extra_attributes_as_there_is_room_for_fit_beside_all_others),
-        MOCK_TEST(the_table_is_in_the_order_of_the_numbers_and_has_every_field_case),
-        MOCK_TEST(the_documentation_has_every_row),
-        MOCK_TEST(each_mode_has_its_own_limit),
-        MOCK_TEST(a_value_newer_than_its_attribute_is_refused_with_both_versions),
-        MOCK_TEST(a_kernels_own_mode_is_its_limit),
-        MOCK_TEST(a_mode_that_others_have_set_is_seen_before_refusing),
-        MOCK_TEST(the_drivers_calculator_is_not_asked_beyond_the_kernels_own_limit),
-        MOCK_TEST(any_attribute_of_a_kernel_reaches_the_driver),
-        MOCK_TEST(what_the_driver_refuses_is_said_with_the_number),
-        MOCK_TEST(the_drivers_function_of_a_kernel_can_be_had),
-        MOCK_TEST(blocks_and_clusters_at_a_time_are_counted),
-        MOCK_TEST(a_failing_question_of_the_occupancy_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

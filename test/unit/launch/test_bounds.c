@@ -30,7 +30,6 @@ enum way { BY_IMAGE, BY_FUNCTION, BY_SYMBOL, WAYS };
 
 static pdl_kernel *make(enum way way, const struct compiled *in)
 {
-    pdl_kernel *kernel = NULL;
     char text[512];
     int *const attributes = mock.kernels[0].attributes[0];
     attributes[CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = in->must_be_set;
@@ -41,10 +40,9 @@ static pdl_kernel *make(enum way way, const struct compiled *in)
     if (way == BY_IMAGE) {
         (void)snprintf(text, sizeof(text), HEAD ".visible .entry fc1()\n%s\n{ ret; }\n",
                        in->directives);
-        assert_ok(pdl_kernel_from_image(text, strlen(text), "fc1", &kernel));
-        return kernel;
+        return test_image_kernel(text, strlen(text), "fc1");
     }
-    return make_kernel(way == BY_FUNCTION ? FROM_FUNCTION : FROM_SYMBOL, 0);
+    return test_kernel(way == BY_FUNCTION ? FROM_FUNCTION : FROM_SYMBOL, 0);
 }
 
 static uint32_t or_one(uint32_t number)
@@ -110,9 +108,8 @@ static void check_launch(pdl_kernel *kernel, enum way way, const struct compiled
     }
 }
 
-static void launches_with_clusters_are_what_the_code_allows(void **state)
+TEST(launches_with_clusters_are_what_the_code_allows)
 {
-    (void)state;
     for (int way = 0; way < BY_SYMBOL; way++) {
         for (size_t i = 0; i < COUNT_OF(compiled); i++) {
             pdl_kernel *kernel = make((enum way)way, &compiled[i]);
@@ -121,14 +118,12 @@ static void launches_with_clusters_are_what_the_code_allows(void **state)
                     check_launch(kernel, (enum way)way, &compiled[i], grids[g], clusters[c]);
                 }
             }
-            pdl_kernel_destroy(kernel);
         }
     }
 }
 
-static void refusals_have_the_numbers(void **state)
+TEST(refusals_have_the_numbers)
 {
-    (void)state;
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make(BY_IMAGE, &compiled[3]);
@@ -142,23 +137,20 @@ static void refusals_have_the_numbers(void **state)
                    "2 x 1 x 1", "4 x 1 x 1", "fc1");
     desc.cluster[0] = 4;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    pdl_kernel_destroy(kernel);
     kernel = make(BY_IMAGE, &compiled[2]);
     desc.cluster[0] = 0;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster", "fc1",
                    "not set");
     desc.grid[0] = 0;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "grid.x", "0");
-    pdl_kernel_destroy(kernel);
     kernel = make(BY_FUNCTION, &compiled[3]);
     desc.grid[0] = 134;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "grid",
                    "134 x 1 x 1", "4 x 1 x 1", "CUDA_ERROR_INVALID_VALUE");
-    pdl_kernel_destroy(kernel);
 }
 
 /* What a driver does not tell: launches of a block and a cluster, and which is refused. */
-static void blocks_and_clusters_beyond_the_code_are_refused(void **state)
+TEST(blocks_and_clusters_beyond_the_code_are_refused)
 {
     static const struct {
         const char *directives;
@@ -204,7 +196,6 @@ static void blocks_and_clusters_beyond_the_code_are_refused(void **state)
          "most 4"},
         {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {0}, PDL_SUCCESS, NULL, NULL},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct compiled in = {.directives = cases[i].directives};
         pdl_kernel *const kernel = make(BY_IMAGE, &in);
@@ -226,18 +217,15 @@ static void blocks_and_clusters_beyond_the_code_are_refused(void **state)
                            cases[i].numbers, "fc1");
             assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_INVALID_VALUE);
         }
-        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        assert_ok(pdl_kernel_get(kernel, 0, &info));
+        const pdl_kernel_info info = kernel_info(kernel, 0);
         assert_memory_equal(info.required_block, cases[i].own, sizeof(cases[i].own));
         assert_int_equal(info.max_cluster_blocks, cases[i].most);
-        pdl_kernel_destroy(kernel);
     }
 }
 
 /* Where nothing is compiled in, anyone may set a cluster for the kernel, and change it. */
-static void a_cluster_that_was_changed_since_refuses_nothing(void **state)
+TEST(a_cluster_that_was_changed_since_refuses_nothing)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make(BY_FUNCTION, &compiled[3]);
     desc.grid[0] = 136;
@@ -245,17 +233,14 @@ static void a_cluster_that_was_changed_since_refuses_nothing(void **state)
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster", "4");
     mock.kernels[0].attributes[0][CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = 2;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    pdl_kernel_destroy(kernel);
 }
 
-static void what_is_compiled_in_is_shown(void **state)
+TEST(what_is_compiled_in_is_shown)
 {
-    (void)state;
     for (int way = 0; way < WAYS; way++) {
         for (size_t i = 0; i < COUNT_OF(compiled); i++) {
-            pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
             pdl_kernel *kernel = make((enum way)way, &compiled[i]);
-            assert_ok(pdl_kernel_get(kernel, 0, &info));
+            const pdl_kernel_info info = kernel_info(kernel, 0);
             assert_memory_equal(info.required_cluster, compiled[i].cluster, 12);
             assert_int_equal(info.cluster_must_be_set, compiled[i].must_be_set);
             assert_int_equal(info.min_blocks_per_multiprocessor, -1);
@@ -263,28 +248,23 @@ static void what_is_compiled_in_is_shown(void **state)
                 assert_int_equal(info.blocks_are_clusters,
                                  compiled[i].counts_clusters ? PDL_YES : PDL_NO);
             }
-            pdl_kernel_destroy(kernel);
         }
     }
 }
 
-static void occupancy_counts_the_clusters_that_are_compiled_in(void **state)
+TEST(occupancy_counts_the_clusters_that_are_compiled_in)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
-    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
     pdl_kernel *kernel = make(BY_FUNCTION, &compiled[4]);
     desc.grid[0] = desc.grid[1] = 8;
-    assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+    const pdl_occupancy occupancy = occupancy_of(kernel, &desc);
     assert_int_equal(occupancy.active_clusters, 33);
     assert_int_equal(occupancy.active_blocks, 132);
-    pdl_kernel_destroy(kernel);
 }
 
 /* The driver is asked when the facts are, and by no launch that it would accept. */
-static void launches_do_not_ask(void **state)
+TEST(launches_do_not_ask)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(compiled); i++) {
         pdl_launch_desc desc = plain_desc();
         pdl_kernel *kernel = make(BY_FUNCTION, &compiled[i]);
@@ -295,20 +275,5 @@ static void launches_do_not_ask(void **state)
         const unsigned before = mock.calls[MOCK_cuFuncGetAttribute];
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock.calls[MOCK_cuFuncGetAttribute], before);
-        pdl_kernel_destroy(kernel);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(launches_with_clusters_are_what_the_code_allows),
-        MOCK_TEST(refusals_have_the_numbers),
-        MOCK_TEST(blocks_and_clusters_beyond_the_code_are_refused),
-        MOCK_TEST(a_cluster_that_was_changed_since_refuses_nothing),
-        MOCK_TEST(what_is_compiled_in_is_shown),
-        MOCK_TEST(occupancy_counts_the_clusters_that_are_compiled_in),
-        MOCK_TEST(launches_do_not_ask),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

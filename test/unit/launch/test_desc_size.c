@@ -7,17 +7,11 @@ static pdl_kernel *kernel;
 static int setup(void **state)
 {
     (void)mock_setup(state);
-    kernel = make_kernel(FROM_FUNCTION, 0);
+    kernel = test_kernel(FROM_FUNCTION, 0);
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_kernel_destroy(kernel);
-    return mock_teardown(state);
-}
-
-#define SIZE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define SIZE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 /* A copy of the descriptor's first bytes in memory of exactly that size, so that the sanitizers and
  * valgrind see whoever reads on. What `size` has over the struct is filled with the byte. */
@@ -36,16 +30,15 @@ static pdl_launch_desc full_desc(void)
 {
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     desc.cooperative = 0; /* so that the overlap is there too */
     desc.dynamic_shared_memory = 1024;
     return desc;
 }
 
-static void a_descriptor_without_its_block_is_too_small(void **state)
+SIZE_TEST(a_descriptor_without_its_block_is_too_small)
 {
-    (void)state;
     const pdl_launch_desc desc = full_desc();
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     for (size_t size = sizeof(uint32_t); size < offsetof(pdl_launch_desc, cluster); size++) {
@@ -60,19 +53,9 @@ static void a_descriptor_without_its_block_is_too_small(void **state)
     assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
 }
 
-static void a_descriptor_whose_size_was_never_set_is_refused(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = full_desc();
-    desc.size = 0;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_SIZE, "size", "0");
-    assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
-}
-
 /* A descriptor that ends after any field is one of the full size in which what follows is zero. */
-static void what_an_older_descriptor_lacks_is_default(void **state)
+SIZE_TEST(what_an_older_descriptor_lacks_is_default)
 {
-    (void)state;
 #define END(member) offsetof(pdl_launch_desc, member) + sizeof(((pdl_launch_desc *)0)->member)
     static const size_t others[] = {END(block), END(dynamic_shared_memory), END(stream),
                                     END(trigger_at_block_start), END(reserved)};
@@ -106,9 +89,8 @@ static void what_an_older_descriptor_lacks_is_default(void **state)
     assert_int_equal(most, field_case_count - 1);
 }
 
-static void an_older_descriptor_is_still_checked(void **state)
+SIZE_TEST(an_older_descriptor_is_still_checked)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     desc.grid[0] = 0;
     pdl_launch_desc *older = resized(&desc, offsetof(pdl_launch_desc, cluster), 0);
@@ -116,64 +98,14 @@ static void an_older_descriptor_is_still_checked(void **state)
     free(older);
 }
 
-static void a_newer_descriptor_that_sets_nothing_new_is_launched(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = full_desc();
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    struct expected expected = {.count = mock_last_launch()->attribute_count};
-    memcpy(expected.attributes, mock_last_launch()->attributes, sizeof(expected.attributes));
-    for (size_t extra = 1; extra <= 256; extra++) {
-        pdl_launch_desc *newer = resized(&desc, sizeof(desc) + extra, 0);
-        assert_ok(pdl_launch(kernel, newer, NULL));
-        assert_attributes(mock_last_launch(), &expected);
-        assert_explained(kernel, newer, mock_last_launch());
-        free(newer);
-    }
-}
-
-static void a_newer_descriptor_that_sets_something_new_is_refused(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = full_desc();
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    const size_t extras[] = {1, 4, 8, 13, 64};
-    for (size_t e = 0; e < COUNT_OF(extras); e++) {
-        for (size_t at = 0; at < extras[e]; at++) {
-            pdl_launch_desc *newer = resized(&desc, sizeof(desc) + extras[e], 0);
-            ((unsigned char *)newer)[sizeof(desc) + at] = 1;
-            assert_refused(pdl_launch(kernel, newer, NULL), PDL_ERROR_DESC_TOO_NEW, "size", "");
-            assert_refused(pdl_launch_explain(kernel, newer, &report), PDL_ERROR_DESC_TOO_NEW,
-                           "size", "");
-            free(newer);
-        }
-    }
-    assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
-}
-
 /* Nothing may be read at a size that is no size: the descriptor ends where it ends. */
-static void a_descriptor_whose_size_is_garbage_is_refused(void **state)
+SIZE_TEST(a_descriptor_whose_size_is_garbage_is_refused)
 {
-    (void)state;
     pdl_launch_desc desc = full_desc();
-    static const uint32_t sizes[] = {16385, 0x10000, UINT32_MAX};
+    static const uint32_t sizes[] = {0, 16385, 0x10000, UINT32_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         desc.size = sizes[i];
         assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DESC_SIZE, "size", "16384");
     }
     assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SIZE_TEST(a_descriptor_without_its_block_is_too_small),
-        SIZE_TEST(a_descriptor_whose_size_was_never_set_is_refused),
-        SIZE_TEST(what_an_older_descriptor_lacks_is_default),
-        SIZE_TEST(a_descriptor_whose_size_is_garbage_is_refused),
-        SIZE_TEST(an_older_descriptor_is_still_checked),
-        SIZE_TEST(a_newer_descriptor_that_sets_nothing_new_is_launched),
-        SIZE_TEST(a_newer_descriptor_that_sets_something_new_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

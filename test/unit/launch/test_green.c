@@ -18,7 +18,7 @@ static int tear_down(void **state)
     return mock_teardown(state);
 }
 
-#define GREEN_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define GREEN_TEST(name) TEST_WITH(name, set_up, tear_down)
 
 /* In its stream, and in the default stream while it is current. */
 static pdl_launch_desc green_desc(bool current)
@@ -29,12 +29,11 @@ static pdl_launch_desc green_desc(bool current)
     return desc;
 }
 
-static void a_refused_cooperative_grid_names_its_sms(void **state)
+GREEN_TEST(a_refused_cooperative_grid_names_its_sms)
 {
-    (void)state;
     for (int way = 0; way < 2; way++) {
         for (int source = 0; source < KERNEL_SOURCES; source++) {
-            pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+            pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
             pdl_launch_desc desc = green_desc(way == 1);
             desc.cooperative = 1;
             desc.grid[0] = 2 * SMS;
@@ -51,30 +50,25 @@ static void a_refused_cooperative_grid_names_its_sms(void **state)
             mock_set_current(0);
             desc.stream = mock_stream(0, 0); /* of all SMs */
             assert_ok(pdl_launch(kernel, &desc, NULL));
-            pdl_kernel_destroy(kernel);
         }
     }
 }
 
-static void occupancy_counts_its_sms(void **state)
+GREEN_TEST(occupancy_counts_its_sms)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     for (int way = 0; way < 2; way++) {
-        pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
         const pdl_launch_desc desc = green_desc(way == 1);
-        assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
+        const pdl_occupancy occupancy = occupancy_of(kernel, &desc);
         assert_int_equal(occupancy.blocks_per_sm, 2);
         assert_int_equal(occupancy.active_blocks, 2 * SMS);
         /* Others may be capturing: nothing is asked of a default stream. */
         assert_int_equal(mock.calls[MOCK_cuStreamGetCtx], 1);
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void where_the_driver_does_not_tell_the_devices_sms_count(void **state)
+GREEN_TEST(where_the_driver_does_not_tell_the_devices_sms_count)
 {
-    (void)state;
     static const CUresult results[] = {CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE};
     const pdl_launch_desc desc = green_desc(false);
     pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
@@ -83,31 +77,16 @@ static void where_the_driver_does_not_tell_the_devices_sms_count(void **state)
         if (i < COUNT_OF(results)) {
             mock_fail(MOCK_cuCtxGetDevResource, 1, results[i]);
         }
-        pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+        pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
         assert_ok(pdl_launch_occupancy(kernel, &desc, &occupancy));
         assert_int_equal(occupancy.active_blocks, 2 * 132);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_stream_that_the_driver_does_not_know_is_an_error(void **state)
-{
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
-    const pdl_launch_desc desc = green_desc(false);
-    mock_fail(MOCK_cuStreamGetCtx, 1, CUDA_ERROR_INVALID_HANDLE);
-    assert_refused(pdl_launch_occupancy(kernel, &desc, &occupancy), PDL_ERROR_INVALID_HANDLE, NULL,
-                   "cuStreamGetCtx");
-    assert_int_equal(occupancy.active_blocks, 0);
-    pdl_kernel_destroy(kernel);
-}
-
 /* The Runtime makes the first launch of a symbol in each context, as in any other. */
-static void a_symbol_is_bound_in_each_context(void **state)
+GREEN_TEST(a_symbol_is_bound_in_each_context)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     for (int round = 0; round < 2; round++) {
         for (int green = 0; green < 2; green++) {
             pdl_launch_desc desc = plain_desc();
@@ -122,36 +101,20 @@ static void a_symbol_is_bound_in_each_context(void **state)
             }
         }
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void its_device_is_the_current_one_and_overlap_is_granted_as_elsewhere(void **state)
+GREEN_TEST(its_device_is_the_current_one_and_overlap_is_granted_as_elsewhere)
 {
-    (void)state;
     int device = -1;
     mock_make_current(mock_green_context(0));
     assert_ok(pdl_device_current(&device));
     assert_int_equal(device, 0);
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         pdl_launch_desc desc = green_desc(true);
         assert_ok(pdl_kernel_declare(kernel, PDL_YES, PDL_YES));
         desc.overlap = PDL_OVERLAP_REQUIRE;
         assert_ok(pdl_launch(kernel, &desc, NULL));
         assert_int_equal(mock_last_launch()->attributes[0].id, 6);
-        pdl_kernel_destroy(kernel);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        GREEN_TEST(a_refused_cooperative_grid_names_its_sms),
-        GREEN_TEST(occupancy_counts_its_sms),
-        GREEN_TEST(where_the_driver_does_not_tell_the_devices_sms_count),
-        GREEN_TEST(a_stream_that_the_driver_does_not_know_is_an_error),
-        GREEN_TEST(a_symbol_is_bound_in_each_context),
-        GREEN_TEST(its_device_is_the_current_one_and_overlap_is_granted_as_elsewhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

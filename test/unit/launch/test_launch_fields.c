@@ -9,20 +9,12 @@ static int setup(void **state)
 {
     (void)mock_setup(state);
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        kernels[source] = make_kernel((enum kernel_source)source, (unsigned)source);
+        kernels[source] = test_kernel((enum kernel_source)source, (unsigned)source);
     }
     return 0;
 }
 
-static int teardown(void **state)
-{
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel_destroy(kernels[source]);
-    }
-    return mock_teardown(state);
-}
-
-#define FIELD_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define FIELD_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 /* Launches, and asserts what arrived and that explaining says the same. */
 static void check(enum kernel_source source, const pdl_launch_desc *desc,
@@ -33,9 +25,8 @@ static void check(enum kernel_source source, const pdl_launch_desc *desc,
     assert_explained(kernels[source], desc, mock_last_launch());
 }
 
-static void a_plain_launch_carries_no_attributes(void **state)
+FIELD_TEST(a_plain_launch_carries_no_attributes)
 {
-    (void)state;
     const struct expected none = {0};
     const pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
@@ -45,28 +36,10 @@ static void a_plain_launch_carries_no_attributes(void **state)
     }
 }
 
-static void each_field_alone_becomes_its_attribute(void **state)
-{
-    (void)state;
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        for (size_t i = 0; i < field_case_count; i++) {
-            struct expected expected = {0};
-            pdl_launch_desc desc = plain_desc();
-            if (field_cases[i].id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
-                continue; /* it needs a cluster; the next test has it */
-            }
-            field_cases[i].set(&desc);
-            field_cases[i].value(expect_attribute(&expected, field_cases[i].id));
-            check((enum kernel_source)source, &desc, &expected);
-        }
-    }
-}
-
 /* All of them: whatever is asked for together, each attribute is there once, in the order of
  * the ids, with its own value. */
-static void every_combination_of_fields_becomes_their_attributes_in_order(void **state)
+FIELD_TEST(every_combination_of_fields_becomes_their_attributes_in_order)
 {
-    (void)state;
     unsigned checked = 0;
     for (unsigned mask = 0; mask < 1u << field_case_count; mask++) {
         struct expected expected = {0};
@@ -79,7 +52,7 @@ static void every_combination_of_fields_becomes_their_attributes_in_order(void *
                 continue;
             }
             const struct field_case *field = &field_cases[i];
-            field->set(&desc);
+            set_field(field, &desc);
             cooperative = cooperative || field->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
             cluster = cluster || field->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
             if (field->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION && cooperative) {
@@ -88,37 +61,14 @@ static void every_combination_of_fields_becomes_their_attributes_in_order(void *
             if (field->id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION && !cluster) {
                 launchable = false;
             }
-            field->value(expect_attribute(&expected, field->id));
+            expect_field(&expected, field);
         }
         if (launchable) {
-            check((enum kernel_source)(mask % KERNEL_SOURCES), &desc, &expected);
+            check((enum kernel_source)((mask ^ mask >> 4) % KERNEL_SOURCES), &desc, &expected);
             checked++;
         }
     }
     assert_int_equal(checked, (3u << field_case_count) / 4);
-}
-
-static void all_fields_together_are_in_the_order_of_the_ids(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
-    }
-    assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
-    const struct mock_launch *launch = mock_last_launch();
-    assert_int_equal(launch->attribute_count, field_case_count - 1);
-    for (size_t i = 0, at = 0; i < field_case_count; i++) {
-        if (field_cases[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
-            assert_int_equal(launch->attributes[at++].id, field_cases[i].id); /* cooperative: not */
-        }
-    }
-    desc.cooperative = 0;
-    assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
-    launch = mock_last_launch();
-    assert_int_equal(launch->attribute_count, field_case_count - 1);
-    assert_int_equal(launch->attributes[1].id, 4);
-    assert_int_equal(launch->attributes[3].id, 6);
 }
 
 static void check_config(enum kernel_source source, const pdl_launch_desc *desc,
@@ -132,11 +82,11 @@ static void check_config(enum kernel_source source, const pdl_launch_desc *desc,
     assert_int_equal(config->blockDimX, block[0]);
     assert_int_equal(config->blockDimY, block[1]);
     assert_int_equal(config->blockDimZ, block[2]);
+    assert_int_equal(config->sharedMemBytes, desc->dynamic_shared_memory);
 }
 
-static void grid_and_block_arrive_as_they_are_and_zero_means_one(void **state)
+FIELD_TEST(grid_and_block_arrive_as_they_are_and_zero_means_one)
 {
-    (void)state;
     pdl_launch_desc desc;
     pdl_launch_desc_init(&desc);
     for (int source = 0; source < KERNEL_SOURCES; source++) {
@@ -149,14 +99,14 @@ static void grid_and_block_arrive_as_they_are_and_zero_means_one(void **state)
             desc.block[0] = 8;
             desc.block[1] = mask & 4 ? 4 : 0;
             desc.block[2] = mask & 8 ? 2 : 0;
+            desc.dynamic_shared_memory = 1000 + mask;
             check_config((enum kernel_source)source, &desc, grid, block);
         }
     }
 }
 
-static void a_cluster_arrives_as_it_is_and_zero_means_one(void **state)
+FIELD_TEST(a_cluster_arrives_as_it_is_and_zero_means_one)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     desc.grid[0] = 24;
     desc.grid[1] = 24;
@@ -181,20 +131,8 @@ static void a_cluster_arrives_as_it_is_and_zero_means_one(void **state)
     }
 }
 
-static void dynamic_shared_memory_arrives(void **state)
+FIELD_TEST(each_kind_of_kernel_is_launched_by_its_own_handle)
 {
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        desc.dynamic_shared_memory = 1000u + (unsigned)source;
-        assert_ok(pdl_launch(kernels[source], &desc, NULL));
-        assert_int_equal(mock_last_launch()->config.sharedMemBytes, desc.dynamic_shared_memory);
-    }
-}
-
-static void each_kind_of_kernel_is_launched_by_its_own_handle(void **state)
-{
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
     assert_ptr_equal(mock_last_launch()->function, mock_function(FROM_FUNCTION, 0));
@@ -206,9 +144,8 @@ static void each_kind_of_kernel_is_launched_by_its_own_handle(void **state)
     assert_int_equal(mock.launch_count, 3);
 }
 
-static void the_arguments_are_handed_on(void **state)
+FIELD_TEST(the_arguments_are_handed_on)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     int a = 1;
     double b = 2;
@@ -222,9 +159,8 @@ static void the_arguments_are_handed_on(void **state)
     }
 }
 
-static void the_args_macro_points_at_each_argument(void **state)
+FIELD_TEST(the_args_macro_points_at_each_argument)
 {
-    (void)state;
     int a = 1;
     float b = 2;
     char c = 3;
@@ -239,9 +175,8 @@ static void the_args_macro_points_at_each_argument(void **state)
     assert_ptr_equal(args[31], &c);
 }
 
-static void a_stream_is_handed_on(void **state)
+FIELD_TEST(a_stream_is_handed_on)
 {
-    (void)state;
     static char stream;
     pdl_launch_desc desc = plain_desc();
     for (unsigned mode = 0; mode <= 1; mode++) {
@@ -258,9 +193,8 @@ static void a_stream_is_handed_on(void **state)
     }
 }
 
-static void no_stream_is_the_default_stream_that_the_descriptor_names(void **state)
+FIELD_TEST(no_stream_is_the_default_stream_that_the_descriptor_names)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
@@ -284,9 +218,8 @@ static const struct {
     {PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING, ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING},
 };
 
-static void a_zero_is_passed_if_its_flag_is_set(void **state)
+FIELD_TEST(a_zero_is_passed_if_its_flag_is_set)
 {
-    (void)state;
     for (unsigned mask = 0; mask < 1u << COUNT_OF(zero_values); mask++) {
         struct expected expected = {0};
         pdl_launch_desc desc = plain_desc();
@@ -300,136 +233,103 @@ static void a_zero_is_passed_if_its_flag_is_set(void **state)
     }
 }
 
-static void a_flag_beside_a_value_passes_the_value_once(void **state)
+FIELD_TEST(a_flag_beside_a_value_passes_the_value_once)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(zero_values); i++) {
         struct expected expected = {0};
-        pdl_launch_desc desc = plain_desc();
+        pdl_launch_desc desc = DESC(.flags = zero_values[i].flag);
         const struct field_case *field = field_case_of(zero_values[i].id);
-        desc.flags = zero_values[i].flag;
-        field->set(&desc);
-        field->value(expect_attribute(&expected, field->id));
+        set_field(field, &desc);
+        expect_field(&expected, field);
         check(FROM_FUNCTION, &desc, &expected);
     }
 }
 
-static void one_half_of_the_domain_map_is_enough_to_pass_it(void **state)
-{
-    (void)state;
-    for (int half = 0; half < 2; half++) {
-        struct expected expected = {0};
-        pdl_launch_desc desc = plain_desc();
-        CUlaunchAttributeValue *value =
-            expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
-        desc.mem_sync_domain_map[half] = 1;
-        value->memSyncDomainMap.default_ = half == 0;
-        value->memSyncDomainMap.remote = half == 1;
-        check(FROM_FUNCTION, &desc, &expected);
-    }
-}
+static char object;
+static const struct value_row {
+    const char *name;
+    pdl_launch_desc desc;
+    CUlaunchAttributeID id; /* 0: none */
+    CUlaunchAttributeValue value;
+} value_rows[] = {
+    {"one half of the domain map is enough",
+     {.mem_sync_domain_map = {1, 0}},
+     CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+     .value.memSyncDomainMap = {1, 0}},
+    {"so is the other",
+     {.mem_sync_domain_map = {0, 1}},
+     CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+     .value.memSyncDomainMap = {0, 1}},
+    {"the lowest priority",
+     {.priority = INT32_MIN},
+     CU_LAUNCH_ATTRIBUTE_PRIORITY,
+     .value.priority = INT32_MIN},
+    {"a negative priority", {.priority = -1}, CU_LAUNCH_ATTRIBUTE_PRIORITY, .value.priority = -1},
+    {"the highest priority",
+     {.priority = INT32_MAX},
+     CU_LAUNCH_ATTRIBUTE_PRIORITY,
+     .value.priority = INT32_MAX},
+    {"clusters are spread",
+     {.cluster_scheduling = 1},
+     CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+     .value.clusterSchedulingPolicyPreference = (CUclusterSchedulingPolicy)1},
+    {"clusters are balanced",
+     {.cluster_scheduling = 2},
+     CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+     .value.clusterSchedulingPolicyPreference = (CUclusterSchedulingPolicy)2},
+    {"a trigger event counts at the trigger",
+     {.trigger_event = (CUevent)(void *)&object},
+     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
+     .value.programmaticEvent = {.event = (CUevent)(void *)&object}},
+    {"an access policy of no bytes is none",
+     {.access_policy = {&object, 0, 0.5f, 2, 0, 0}},
+     .id = (CUlaunchAttributeID)0},
+    {"nothing hits",
+     {.access_policy = {&object, 1, 0, 0, 0, 0}},
+     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+     .value.accessPolicyWindow = {.base_ptr = &object, .num_bytes = 1}},
+    {"all hits",
+     {.access_policy = {&object, 1, 1, 0, 0, 0}},
+     CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+     .value.accessPolicyWindow = {.base_ptr = &object, .num_bytes = 1, .hitRatio = 1}},
+    {"all of the carve-out",
+     {.shared_memory_carveout = 100},
+     ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+     .value.cooperative = 100},
+};
 
-static void priorities_arrive_with_their_sign(void **state)
+TEST_ROWS(values_at_the_limits, value_rows, setup, mock_teardown)
 {
-    (void)state;
-    static const int32_t priorities[] = {INT32_MIN, -1, 1, INT32_MAX};
-    for (size_t i = 0; i < COUNT_OF(priorities); i++) {
-        struct expected expected = {0};
-        pdl_launch_desc desc = plain_desc();
-        desc.priority = priorities[i];
-        expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_PRIORITY)->priority = priorities[i];
-        check(FROM_FUNCTION, &desc, &expected);
-    }
-}
-
-static void both_cluster_schedulings_arrive(void **state)
-{
-    (void)state;
-    for (uint32_t scheduling = 1; scheduling <= 2; scheduling++) {
-        struct expected expected = {0};
-        pdl_launch_desc desc = plain_desc();
-        desc.cluster_scheduling = scheduling;
-        expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
-            ->clusterSchedulingPolicyPreference = (CUclusterSchedulingPolicy)scheduling;
-        check(FROM_FUNCTION, &desc, &expected);
-    }
-}
-
-static void a_trigger_event_counts_at_the_trigger_unless_told_otherwise(void **state)
-{
-    (void)state;
-    static char event;
     struct expected expected = {0};
-    pdl_launch_desc desc = plain_desc();
-    desc.trigger_event = (CUevent)(void *)&event;
-    expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)->programmaticEvent.event =
-        desc.trigger_event;
+    if (row->id != 0) {
+        *expect_attribute(&expected, row->id) = row->value;
+    }
+    pdl_launch_desc desc = row->desc;
+    desc.size = (uint32_t)sizeof(desc);
+    desc.grid[0] = desc.block[0] = 32;
     check(FROM_FUNCTION, &desc, &expected);
 }
 
-static void an_access_policy_of_no_bytes_is_none(void **state)
+FIELD_TEST(the_device_nodes_handle_is_written_after_a_launch_that_succeeds)
 {
-    (void)state;
-    static char window;
-    const struct expected none = {0};
-    pdl_launch_desc desc = plain_desc();
-    desc.access_policy.base = &window;
-    desc.access_policy.hit_ratio = 0.5f;
-    desc.access_policy.hit_property = PDL_ACCESS_PERSISTING;
-    check(FROM_FUNCTION, &desc, &none);
-}
-
-static void the_hit_ratio_may_be_its_bounds(void **state)
-{
-    (void)state;
-    static char window;
-    for (int ratio = 0; ratio <= 1; ratio++) {
-        struct expected expected = {0};
-        pdl_launch_desc desc = plain_desc();
-        CUlaunchAttributeValue *value =
-            expect_attribute(&expected, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW);
-        desc.access_policy.base = value->accessPolicyWindow.base_ptr = &window;
-        desc.access_policy.bytes = value->accessPolicyWindow.num_bytes = 1;
-        desc.access_policy.hit_ratio = value->accessPolicyWindow.hitRatio = (float)ratio;
-        check(FROM_FUNCTION, &desc, &expected);
-    }
-}
-
-static void the_carveout_may_be_all_of_it(void **state)
-{
-    (void)state;
-    struct expected expected = {0};
-    pdl_launch_desc desc = plain_desc();
-    desc.shared_memory_carveout = 100;
-    expect_attribute(&expected, ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)->cooperative = 100;
-    check(FROM_FUNCTION, &desc, &expected);
-}
-
-static void the_device_nodes_handle_is_written_after_a_launch_that_succeeds(void **state)
-{
-    (void)state;
     static char made;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         struct CUgraphDeviceUpdatableNode_st *node = NULL;
-        pdl_launch_desc desc = plain_desc();
-        desc.device_node = &node;
+        pdl_launch_desc desc = DESC(.device_node = &node);
         mock.device_node = (struct CUgraphDeviceUpdatableNode_st *)(void *)&made;
         assert_ok(pdl_launch(kernels[source], &desc, NULL));
         assert_ptr_equal(node, &made);
     }
 }
 
-static void the_device_nodes_handle_is_not_written_if_nothing_was_launched(void **state)
+FIELD_TEST(the_device_nodes_handle_is_not_written_if_nothing_was_launched)
 {
-    (void)state;
     static char before;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         struct CUgraphDeviceUpdatableNode_st *node =
             (struct CUgraphDeviceUpdatableNode_st *)(void *)&before;
-        pdl_launch_desc desc = plain_desc();
-        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-        desc.device_node = &node;
-        assert_ok(pdl_launch_explain(kernels[source], &desc, &report));
+        pdl_launch_desc desc = DESC(.device_node = &node);
+        (void)explained(kernels[source], &desc);
         assert_ptr_equal(node, &before);
         mock_fail(MOCK_cuLaunchKernelEx, 0, CUDA_ERROR_INVALID_VALUE);
         mock_runtime_launch_result = 1;
@@ -439,15 +339,12 @@ static void the_device_nodes_handle_is_not_written_if_nothing_was_launched(void 
     }
 }
 
-static void a_launch_is_exactly_one_driver_call(void **state)
+FIELD_TEST(a_launch_is_exactly_one_driver_call)
 {
-    (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         for (unsigned overlap = PDL_OVERLAP_NONE; overlap <= PDL_OVERLAP_REQUIRE; overlap++) {
-            pdl_launch_desc desc = plain_desc();
-            desc.overlap = overlap;
-            desc.cluster[0] = 2;
-            desc.dynamic_shared_memory = 49152;
+            pdl_launch_desc desc =
+                DESC(.overlap = overlap, .cluster = {2}, .dynamic_shared_memory = 49152);
             assert_ok(pdl_launch(kernels[source], &desc, NULL)); /* fills the caches */
             const unsigned calls = mock_total_calls();
             const unsigned looked_up = mock_runtime_function_calls;
@@ -462,46 +359,13 @@ static void a_launch_is_exactly_one_driver_call(void **state)
     }
 }
 
-static void the_callers_descriptor_is_not_changed(void **state)
+FIELD_TEST(the_callers_descriptor_is_not_changed)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < field_case_count; i++) {
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
     }
     const pdl_launch_desc before = desc;
     assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
     assert_memory_equal(&desc, &before, sizeof(desc));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FIELD_TEST(a_plain_launch_carries_no_attributes),
-        FIELD_TEST(each_field_alone_becomes_its_attribute),
-        FIELD_TEST(every_combination_of_fields_becomes_their_attributes_in_order),
-        FIELD_TEST(all_fields_together_are_in_the_order_of_the_ids),
-        FIELD_TEST(grid_and_block_arrive_as_they_are_and_zero_means_one),
-        FIELD_TEST(a_cluster_arrives_as_it_is_and_zero_means_one),
-        FIELD_TEST(dynamic_shared_memory_arrives),
-        FIELD_TEST(each_kind_of_kernel_is_launched_by_its_own_handle),
-        FIELD_TEST(the_arguments_are_handed_on),
-        FIELD_TEST(the_args_macro_points_at_each_argument),
-        FIELD_TEST(a_stream_is_handed_on),
-        FIELD_TEST(no_stream_is_the_default_stream_that_the_descriptor_names),
-        FIELD_TEST(a_zero_is_passed_if_its_flag_is_set),
-        FIELD_TEST(a_flag_beside_a_value_passes_the_value_once),
-        FIELD_TEST(one_half_of_the_domain_map_is_enough_to_pass_it),
-        FIELD_TEST(priorities_arrive_with_their_sign),
-        FIELD_TEST(both_cluster_schedulings_arrive),
-        FIELD_TEST(a_trigger_event_counts_at_the_trigger_unless_told_otherwise),
-        FIELD_TEST(an_access_policy_of_no_bytes_is_none),
-        FIELD_TEST(the_hit_ratio_may_be_its_bounds),
-        FIELD_TEST(the_carveout_may_be_all_of_it),
-        FIELD_TEST(the_device_nodes_handle_is_written_after_a_launch_that_succeeds),
-        FIELD_TEST(the_device_nodes_handle_is_not_written_if_nothing_was_launched),
-        FIELD_TEST(a_launch_is_exactly_one_driver_call),
-        FIELD_TEST(the_callers_descriptor_is_not_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

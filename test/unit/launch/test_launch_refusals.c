@@ -10,17 +10,11 @@ static pdl_kernel *kernel;
 static int setup(void **state)
 {
     (void)mock_setup(state);
-    kernel = make_kernel(FROM_FUNCTION, 1); /* fc2 */
+    kernel = test_kernel(FROM_FUNCTION, 1); /* fc2 */
     return 0;
 }
 
-static int teardown(void **state)
-{
-    pdl_kernel_destroy(kernel);
-    return mock_teardown(state);
-}
-
-#define REFUSAL_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define REFUSAL_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
 /* Asserts that both calls refuse the descriptor alike, and that the driver was not asked. */
 #define assert_both_refuse(desc, status, field, ...)                                               \
@@ -32,26 +26,21 @@ static int teardown(void **state)
         assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);                                    \
     } while (0)
 
-static void a_missing_kernel_or_descriptor_is_an_invalid_argument(void **state)
+REFUSAL_TEST(a_missing_kernel_or_descriptor_is_an_invalid_argument)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    assert_refused(pdl_launch(NULL, &desc, NULL), PDL_ERROR_INVALID_ARGUMENT, "kernel", "NULL");
-    assert_refused(pdl_launch(kernel, NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "desc", "NULL");
-    assert_refused(pdl_launch(NULL, NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "kernel", "NULL");
-    assert_refused(pdl_launch_explain(NULL, &desc, &report), PDL_ERROR_INVALID_ARGUMENT, "kernel",
-                   "NULL");
-    assert_refused(pdl_launch_explain(kernel, NULL, &report), PDL_ERROR_INVALID_ARGUMENT, "desc",
-                   "NULL");
-    assert_refused(pdl_launch_explain(kernel, &desc, NULL), PDL_ERROR_INVALID_ARGUMENT, "report",
-                   "NULL");
+    assert_invalid(pdl_launch(NULL, &desc, NULL), "kernel", "NULL");
+    assert_invalid(pdl_launch(kernel, NULL, NULL), "desc", "NULL");
+    assert_invalid(pdl_launch(NULL, NULL, NULL), "kernel", "NULL");
+    assert_invalid(pdl_launch_explain(NULL, &desc, &report), "kernel", "NULL");
+    assert_invalid(pdl_launch_explain(kernel, NULL, &report), "desc", "NULL");
+    assert_invalid(pdl_launch_explain(kernel, &desc, NULL), "report", "NULL");
     assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
 }
 
-static void an_unknown_flag_is_refused(void **state)
+REFUSAL_TEST(an_unknown_flag_is_refused)
 {
-    (void)state;
     for (unsigned bit = 5; bit < 32; bit++) {
         pdl_launch_desc desc = plain_desc();
         desc.flags = 1u << bit | PDL_LAUNCH_SET_PRIORITY;
@@ -59,9 +48,8 @@ static void an_unknown_flag_is_refused(void **state)
     }
 }
 
-static void a_value_that_a_field_does_not_know_is_refused(void **state)
+REFUSAL_TEST(a_value_that_a_field_does_not_know_is_refused)
 {
-    (void)state;
 #define VALUE(member, least)                                                                       \
     {                                                                                              \
 #member, offsetof(pdl_launch_desc, member), (least)                                        \
@@ -204,9 +192,8 @@ static struct row rows[] = {
 };
 
 /* Both calls refuse the descriptor alike, the driver is not asked, and the kernel stays launchable. */
-static void check_row(void **state)
+TEST_ROWS(each_descriptor, rows, setup, mock_teardown)
 {
-    const struct row *const row = *state;
     const pdl_launch_desc plain = plain_desc();
     const uint32_t none[3] = {0};
     pdl_launch_desc desc = row->desc;
@@ -239,9 +226,8 @@ static void check_row(void **state)
     assert_int_equal(mock.launch_count, 1);
 }
 
-static void the_cooperative_limit_is_that_of_this_block_and_shared_memory(void **state)
+REFUSAL_TEST(the_cooperative_limit_is_that_of_this_block_and_shared_memory)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     desc.cooperative = 1;
     desc.block[0] = 16;
@@ -279,14 +265,13 @@ static void the_cooperative_limit_is_that_of_this_block_and_shared_memory(void *
 }
 
 /* As cudaFuncSetAttribute() changes it for a carve-out, of which libpdl is not told. */
-static void the_cooperative_limit_is_asked_for_again_before_a_refusal(void **state)
+REFUSAL_TEST(the_cooperative_limit_is_asked_for_again_before_a_refusal)
 {
-    (void)state;
     const uint32_t limits[] = {1, 2, 1, 3, 300, 1, 0, 2};
     pdl_launch_desc desc = plain_desc();
     desc.cooperative = 1;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *used = make_kernel((enum kernel_source)source, 0);
+        pdl_kernel *used = test_kernel((enum kernel_source)source, 0);
         for (size_t i = 0; i < COUNT_OF(limits); i++) {
             pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
             const unsigned *const asked =
@@ -310,21 +295,18 @@ static void the_cooperative_limit_is_asked_for_again_before_a_refusal(void **sta
             assert_int_equal(occupancy.blocks_per_sm, limits[i]);
             desc.cooperative = 1;
         }
-        pdl_kernel_destroy(used);
     }
 }
 
 /* The first check that fails is the one that is told. */
-static void checks_are_made_in_their_order(void **state)
+REFUSAL_TEST(checks_are_made_in_their_order)
 {
-    (void)state;
     static char event;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel_destroy(kernel);
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
+    drop_kernel(kernel);
     mock.kernels[1].attributes[0][CU_FUNC_ATTRIBUTE_PTX_VERSION] = 80;
     mock_set_driver_version(12020);
-    kernel = make_kernel(FROM_FUNCTION, 1);
-    desc.overlap = PDL_OVERLAP_REQUIRE;
+    kernel = test_kernel(FROM_FUNCTION, 1);
     assert_both_refuse(&desc, PDL_ERROR_OVERLAP, "overlap", "");
     desc.launch_event = (CUevent)(void *)&event;
     assert_both_refuse(&desc, PDL_ERROR_NOT_SUPPORTED, "launch_event", "");
@@ -349,9 +331,8 @@ static void checks_are_made_in_their_order(void **state)
     assert_both_refuse(&desc, PDL_ERROR_DESC_SIZE, "size", "");
 }
 
-static void a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same(void **state)
+REFUSAL_TEST(a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same)
 {
-    (void)state;
     pdl_launch_desc desc = plain_desc();
     desc.block[1] = 8;
     mock_set_driver_version(12020); /* has no cuFuncGetName */
@@ -359,23 +340,4 @@ static void a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same(voi
     mock_set_driver_version(MOCK_VERSION);
     mock_fail(MOCK_cuFuncGetName, 0, CUDA_ERROR_INVALID_HANDLE);
     assert_both_refuse(&desc, PDL_ERROR_BLOCK_TOO_LARGE, "block", "2048", "1024");
-}
-
-int main(void)
-{
-    const struct CMUnitTest others[] = {
-        REFUSAL_TEST(a_missing_kernel_or_descriptor_is_an_invalid_argument),
-        REFUSAL_TEST(an_unknown_flag_is_refused),
-        REFUSAL_TEST(a_value_that_a_field_does_not_know_is_refused),
-        REFUSAL_TEST(the_cooperative_limit_is_that_of_this_block_and_shared_memory),
-        REFUSAL_TEST(the_cooperative_limit_is_asked_for_again_before_a_refusal),
-        REFUSAL_TEST(checks_are_made_in_their_order),
-        REFUSAL_TEST(a_kernel_without_a_name_is_refused_with_the_numbers_all_the_same),
-    };
-    struct CMUnitTest tests[COUNT_OF(rows)];
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        tests[i] = (struct CMUnitTest){rows[i].name, check_row, setup, teardown, &rows[i]};
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return failed + cmocka_run_group_tests(others, NULL, NULL);
 }

@@ -13,7 +13,15 @@ static int teardown(void **state)
 {
     return pdl_policy_set(NULL) != PDL_SUCCESS || mock_teardown(state) != 0;
 }
-#define POLICY_TEST(function) cmocka_unit_test_setup_teardown(function, graph_setup, teardown)
+#define POLICY_TEST(name) TEST_WITH(name, graph_setup, teardown)
+
+#define SETTING(...)                                                                               \
+    {                                                                                              \
+        .size = sizeof(pdl_policy), __VA_ARGS__                                                    \
+    }
+static const pdl_policy none = SETTING(.capture_only = 0);
+static const pdl_policy captured = SETTING(.capture_only = 1);
+static const pdl_policy excluded = SETTING(.exclude = "fc1");
 
 /* What a launch comes to, which is what is explained. */
 static pdl_reason reason_of(pdl_kernel *kernel, const pdl_launch_desc *desc)
@@ -39,103 +47,62 @@ static pdl_reason reason_of(pdl_kernel *kernel, const pdl_launch_desc *desc)
 
 /* ---- what holds of a launch ----------------------------------------------------------------- */
 
-struct setting {
-    pdl_policy policy;
-    bool excluded;
-};
+#ifndef _WIN32
+#include <sys/wait.h>
 
-#define SETTING(...)                                                                               \
-    {                                                                                              \
-        .size = sizeof(pdl_policy), __VA_ARGS__                                                    \
-    }
-static const struct setting settings[] = {
-    {SETTING(.capture_only = 0), false},
-    {SETTING(.capture_only = 1), false},
-    {SETTING(.exclude = "fc1"), true},
-    {SETTING(.exclude = "nothing:f*1:more", .capture_only = 1), true},
-    {SETTING(.exclude = "fc2::fc:FC1"), false},
-};
-
-static pdl_reason expected(const struct setting *setting, uint32_t mode, bool capturing)
+/* In a child, where nobody has looked at the environment yet. */
+static int in_environment(const char *overlap, const char *exclude, bool cleared,
+                          const pdl_policy *program)
 {
-    const pdl_policy *const policy = &setting->policy;
-    if (mode == PDL_OVERLAP_NONE) {
-        return PDL_REASON_NOT_REQUESTED;
-    }
-    if (setting->excluded) {
-        return PDL_REASON_EXCLUDED;
-    }
-    if (!capturing && (policy->capture_only != 0 || mode == PDL_OVERLAP_CAPTURE)) {
-        return PDL_REASON_NOT_CAPTURING;
-    }
-    return PDL_REASON_GRANTED;
-}
-
-static void every_policy_decides_for_every_mode_and_kernel(void **state)
-{
-    (void)state;
-    pdl_kernel *kernels[KERNEL_SOURCES];
-    for (int source = 0; source < KERNEL_SOURCES; source++) { /* decided before any policy */
-        kernels[source] = make_kernel((enum kernel_source)source, 0);
-        pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-        assert_int_equal(reason_of(kernels[source], &desc), PDL_REASON_GRANTED);
-    }
-    for (size_t i = 0; i < COUNT_OF(settings); i++) {
-        assert_ok(pdl_policy_set(&settings[i].policy));
-        for (int source = 0; source < KERNEL_SOURCES; source++) {
-            pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-            assert_ok(pdl_kernel_get(kernels[source], 0, &info));
-            assert_int_equal(info.overlap_reason,
-                             settings[i].excluded ? PDL_REASON_EXCLUDED : PDL_REASON_GRANTED);
-            for (uint32_t mode = PDL_OVERLAP_NONE; mode <= PDL_OVERLAP_CAPTURE; mode++) {
-                for (int capturing = 0; capturing < 2; capturing++) {
-                    pdl_launch_desc desc = overlap_desc((pdl_overlap)mode);
-                    desc.stream = mock_stream((unsigned)capturing, 0);
-                    mock_capture(mock_stream(1, 0), NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-                    const unsigned asked = mock.calls[MOCK_cuStreamIsCapturing];
-                    assert_int_equal(reason_of(kernels[source], &desc),
-                                     expected(&settings[i], mode, capturing != 0));
-                    const bool asks =
-                        mode != PDL_OVERLAP_NONE && !settings[i].excluded &&
-                        (settings[i].policy.capture_only != 0 || mode == PDL_OVERLAP_CAPTURE);
-                    assert_int_equal(mock.calls[MOCK_cuStreamIsCapturing] - asked, asks ? 2 : 0);
-                }
-            }
+    const pid_t child = fork();
+    if (child == 0) {
+        int status = 1;
+        pdl_kernel *kernel = NULL;
+        pdl_error mark = PDL_ERROR_INIT;
+        mark.status = PDL_ERROR_CYCLE;
+        (void)alarm(20);
+        (void)pdl_error_record(&mark);
+        if (freopen("/dev/null", "w", stderr) != NULL && setenv("PDL_OVERLAP", overlap, 1) == 0 &&
+            (exclude == NULL || setenv("PDL_OVERLAP_EXCLUDE", exclude, 1) == 0) &&
+            pdl_kernel_from_function(mock_function(0, 0), &kernel) == PDL_SUCCESS &&
+            pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS &&
+            (!cleared || pdl_policy_set(NULL) == PDL_SUCCESS) &&
+            (program == NULL || pdl_policy_set(program) == PDL_SUCCESS)) {
+            pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+            const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+            (void)pdl_launch_explain(kernel, &desc, &report);
+            /* The calls succeed, so that the last error stays. */
+            status = pdl_last_error()->status == mark.status ? (int)report.overlap_reason : 255;
         }
+        _exit(status);
     }
-    assert_ok(pdl_policy_set(NULL));
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-        assert_int_equal(reason_of(kernels[source], &desc), PDL_REASON_GRANTED);
-        pdl_kernel_destroy(kernels[source]);
-    }
+    int status = -1;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
-static void what_is_not_safe_stays_the_reason(void **state)
+/* First of all tests: see in_environment(). */
+TEST_WITH(the_environment_stands_above_the_program, graph_setup, mock_teardown)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
-    desc.cooperative = 1;
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_COOPERATIVE);
-    assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = "*")));
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED);
-    assert_ok(pdl_kernel_enable_overlap(kernel, 0));
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_KERNEL);
-    pdl_overlap_enable(0);
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_DISABLED);
-    pdl_overlap_enable(1);
-    assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.capture_only = 1)));
-    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
-    assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
-    desc.cooperative = 0;
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NO_WAIT);
-    pdl_kernel_destroy(kernel);
+    for (int cleared = 0; cleared < 2; cleared++) { /* by pdl_policy_set(NULL), which it is not */
+        const bool clear = cleared != 0;
+        assert_int_equal(in_environment("", NULL, clear, NULL), PDL_REASON_GRANTED);
+        assert_int_equal(in_environment("capture", NULL, clear, NULL), PDL_REASON_NOT_CAPTURING);
+        assert_int_equal(in_environment(" Capture ", NULL, clear, NULL), PDL_REASON_NOT_CAPTURING);
+        assert_int_equal(in_environment("", "", clear, NULL), PDL_REASON_GRANTED);
+        assert_int_equal(in_environment("", "x:fc?", clear, NULL), PDL_REASON_EXCLUDED);
+        assert_int_equal(in_environment("", "fc", clear, NULL), PDL_REASON_GRANTED);
+        assert_int_equal(in_environment("", "fc1", clear, NULL), PDL_REASON_EXCLUDED);
+        assert_int_equal(in_environment("", "fc2", clear, &excluded), PDL_REASON_EXCLUDED);
+        assert_int_equal(in_environment("capture", NULL, clear, &excluded), PDL_REASON_EXCLUDED);
+    }
 }
+#endif
 
-static void patterns_match_the_whole_name_and_the_functions_own(void **state)
+POLICY_TEST(patterns_match_the_whole_name_and_the_functions_own)
 {
-    (void)state;
     static const struct {
         const char *exclude;
         bool matches;
@@ -147,32 +114,35 @@ static void patterns_match_the_whole_name_and_the_functions_own(void **state)
     };
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     mock.kernels[0].name = "_ZN2nn3fc9IfEEvPKT_";
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = cases[i].exclude)));
         assert_int_equal(reason_of(kernel, &desc),
                          cases[i].matches ? PDL_REASON_EXCLUDED : PDL_REASON_GRANTED);
     }
-    pdl_kernel_destroy(kernel);
+    drop_kernel(kernel);
     mock_set_driver_version(12020); /* which tells no names */
     mock_apply();
-    kernel = make_kernel(FROM_CU_KERNEL, 0);
+    kernel = test_kernel(FROM_CU_KERNEL, 0);
     assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = "fc9")));
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
     assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.exclude = "*")));
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED);
-    pdl_kernel_destroy(kernel);
 }
 
 /* The mock complains of whoever asks it about the legacy stream. */
-static void default_streams_and_failures_of_the_driver(void **state)
+POLICY_TEST(default_streams_and_failures_of_the_driver)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NOT_CAPTURING);
     desc.stream = CU_STREAM_LEGACY;
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NOT_CAPTURING);
+    desc.overlap = PDL_OVERLAP_AUTO;
+    desc.stream = CU_STREAM_PER_THREAD;
+    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
+    assert_int_equal(mock.calls[MOCK_cuStreamIsCapturing], 0); /* where it does not matter */
+    desc.overlap = PDL_OVERLAP_CAPTURE;
     mock_capture(CU_STREAM_PER_THREAD, NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     desc.stream = CU_STREAM_PER_THREAD;
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
@@ -185,61 +155,23 @@ static void default_streams_and_failures_of_the_driver(void **state)
     mock_fail(MOCK_cuStreamIsCapturing, 0, CUDA_ERROR_UNKNOWN);
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NOT_CAPTURING);
     mock_fail_none();
-    pdl_kernel_destroy(kernel);
-}
-
-/* Edges and links that may overlap under `mode`: programmatic ones. */
-static void assert_graphs(pdl_kernel *kernel, pdl_overlap mode, pdl_edge_kind kind)
-{
-    struct values values = values_of(1);
-    const pdl_launch_desc desc = overlap_desc(mode);
-    CUgraph graph = make_graph();
-    const pdl_edge edge = {.node = add_kernel_node(graph, kernel, NULL, 0),
-                           .kind = PDL_EDGE_PROGRAMMATIC};
-    CUgraphNode node = NULL;
-    assert_ok(pdl_graph_add_launch(graph, &edge, 1, kernel, &desc, VALUES(values), &node));
-    assert_edge(edge.node, node, kind);
-    pdl_chain *chain = make_chain();
-    (void)add_link(chain, kernel, mode, 0);
-    (void)add_link(chain, kernel, mode, 1);
-    assert_ok(pdl_chain_build(chain));
-    assert_edge(node_of(chain, 0), node_of(chain, 1), kind);
-    pdl_chain_destroy(chain);
-    destroy_graph(graph);
-}
-
-static void graphs_and_chains_are_captured_and_follow_the_rest(void **state)
-{
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
-    assert_graphs(kernel, PDL_OVERLAP_CAPTURE, PDL_EDGE_PROGRAMMATIC);
-    assert_ok(pdl_policy_set(&settings[1].policy)); /* capture_only */
-    assert_graphs(kernel, PDL_OVERLAP_AUTO, PDL_EDGE_PROGRAMMATIC);
-    assert_graphs(kernel, PDL_OVERLAP_REQUIRE, PDL_EDGE_PROGRAMMATIC);
-    assert_int_equal(mock.calls[MOCK_cuStreamIsCapturing], 0);
-    assert_ok(pdl_policy_set(&settings[2].policy)); /* excluded */
-    assert_graphs(kernel, PDL_OVERLAP_AUTO, PDL_EDGE_FULL);
-    pdl_kernel_destroy(kernel);
 }
 
 /* ---- values and names ----------------------------------------------------------------------- */
 
-static void values_of_the_policy_are_checked(void **state)
+POLICY_TEST(values_of_the_policy_are_checked)
 {
-    (void)state;
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    assert_ok(pdl_policy_set(&settings[2].policy));
+    assert_ok(pdl_policy_set(&excluded));
     assert_refused(pdl_policy_set(&(pdl_policy)SETTING(.capture_only = 2)), PDL_ERROR_DESC_FIELD,
                    "policy", "capture_only is 2");
     assert_refused(pdl_policy_set(&(pdl_policy){.size = 0}), PDL_ERROR_DESC_SIZE, "size", "");
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED); /* as it was */
-    pdl_kernel_destroy(kernel);
 }
 
-static void plain_names(void **state)
+POLICY_TEST(plain_names)
 {
-    (void)state;
     static const struct {
         const char *name, *plain;
     } cases[] = {
@@ -289,23 +221,21 @@ static void *launch_often(void *kernel)
     return (void *)wrong;
 }
 
-static void policies_change_while_others_launch(void **state)
+POLICY_TEST(policies_change_while_others_launch)
 {
-    (void)state;
     pthread_t threads[THREADS];
-    pdl_kernel *kernel = make_kernel(FROM_FUNCTION, 0);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
     const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     static const pdl_reason reasons[] = {PDL_REASON_GRANTED, PDL_REASON_EXCLUDED,
                                          PDL_REASON_NOT_CAPTURING};
-    static const size_t used[] = {0, 2, 1};
+    static const pdl_policy *const used[] = {&none, &excluded, &captured};
     atomic_store(&stop, false);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, launch_often, kernel), 0);
     }
     for (unsigned i = 0; i < 60; i++) {
-        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-        assert_ok(pdl_policy_set(&settings[used[i % 3]].policy));
-        assert_ok(pdl_launch_explain(kernel, &desc, &report)); /* from now on */
+        assert_ok(pdl_policy_set(used[i % 3]));
+        const pdl_launch_report report = explained(kernel, &desc); /* from now on */
         assert_int_equal(report.overlap_reason, reasons[i % 3]);
     }
     atomic_store(&stop, true);
@@ -314,79 +244,4 @@ static void policies_change_while_others_launch(void **state)
         assert_int_equal(pthread_join(threads[i], &wrong), 0);
         assert_null(wrong);
     }
-    pdl_kernel_destroy(kernel);
-}
-
-#ifndef _WIN32
-#include <sys/wait.h>
-
-/* In a child, where nobody has looked at the environment yet. */
-static int in_environment(const char *overlap, const char *exclude, bool cleared,
-                          const struct setting *program)
-{
-    const pid_t child = fork();
-    if (child == 0) {
-        int status = 1;
-        pdl_kernel *kernel = NULL;
-        pdl_error mark = PDL_ERROR_INIT;
-        mark.status = PDL_ERROR_CYCLE;
-        (void)alarm(20);
-        (void)pdl_error_record(&mark);
-        if (freopen("/dev/null", "w", stderr) != NULL && setenv("PDL_OVERLAP", overlap, 1) == 0 &&
-            (exclude == NULL || setenv("PDL_OVERLAP_EXCLUDE", exclude, 1) == 0) &&
-            pdl_kernel_from_function(mock_function(0, 0), &kernel) == PDL_SUCCESS &&
-            pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS &&
-            (!cleared || pdl_policy_set(NULL) == PDL_SUCCESS) &&
-            (program == NULL || pdl_policy_set(&program->policy) == PDL_SUCCESS)) {
-            pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-            const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-            (void)pdl_launch_explain(kernel, &desc, &report);
-            /* The calls succeed, so that the last error stays. */
-            status = pdl_last_error()->status == mark.status ? (int)report.overlap_reason : 255;
-        }
-        _exit(status);
-    }
-    int status = -1;
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-/* First of all tests: see in_environment(). */
-static void the_environment_stands_above_the_program(void **state)
-{
-    (void)state;
-    for (int cleared = 0; cleared < 2; cleared++) { /* by pdl_policy_set(NULL), which it is not */
-        const bool clear = cleared != 0;
-        assert_int_equal(in_environment("", NULL, clear, NULL), PDL_REASON_GRANTED);
-        assert_int_equal(in_environment("capture", NULL, clear, NULL), PDL_REASON_NOT_CAPTURING);
-        assert_int_equal(in_environment(" Capture ", NULL, clear, NULL), PDL_REASON_NOT_CAPTURING);
-        assert_int_equal(in_environment("", "", clear, NULL), PDL_REASON_GRANTED);
-        assert_int_equal(in_environment("", "x:fc?", clear, NULL), PDL_REASON_EXCLUDED);
-        assert_int_equal(in_environment("", "fc", clear, NULL), PDL_REASON_GRANTED);
-        assert_int_equal(in_environment("", "fc1", clear, NULL), PDL_REASON_EXCLUDED);
-        assert_int_equal(in_environment("", "fc2", clear, &settings[2]), PDL_REASON_EXCLUDED);
-        assert_int_equal(in_environment("capture", NULL, clear, &settings[2]), PDL_REASON_EXCLUDED);
-    }
-}
-#endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#ifndef _WIN32
-        cmocka_unit_test_setup_teardown(the_environment_stands_above_the_program, graph_setup,
-                                        mock_teardown),
-#endif
-        POLICY_TEST(every_policy_decides_for_every_mode_and_kernel),
-        POLICY_TEST(what_is_not_safe_stays_the_reason),
-        POLICY_TEST(patterns_match_the_whole_name_and_the_functions_own),
-        POLICY_TEST(default_streams_and_failures_of_the_driver),
-        POLICY_TEST(graphs_and_chains_are_captured_and_follow_the_rest),
-        POLICY_TEST(values_of_the_policy_are_checked),
-        POLICY_TEST(plain_names),
-        POLICY_TEST(policies_change_while_others_launch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

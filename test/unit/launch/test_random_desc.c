@@ -132,28 +132,15 @@ static void launch_at_random(pdl_kernel *kernel, bool may_overlap)
     assert_true((overlapping > 0) == may_overlap);
 }
 
-static void what_the_gate_allows_is_well_formed(void **unused)
+TEST(what_the_gate_allows_is_well_formed)
 {
-    (void)unused;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     launch_at_random(kernel, true);
-    pdl_kernel_destroy(kernel);
 }
 
-static void nothing_overlaps_where_the_gate_says_no(void **unused)
+TEST(nothing_overlaps_where_the_gate_says_no)
 {
-    (void)unused;
-    pdl_kernel *kernel = make_kernel(FROM_CU_KERNEL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
     launch_at_random(kernel, false);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(what_the_gate_allows_is_well_formed),
-        MOCK_TEST(nothing_overlaps_where_the_gate_says_no),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,42 +6,14 @@
 
 #include "support.h"
 
-static void a_symbol_is_first_launched_by_the_runtime(void **state)
+TEST(operations_of_another_size_are_refused_or_accepted_by_the_rule_of_sizes)
 {
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 3);
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_true(mock_last_launch()->by_runtime);
-    assert_ptr_equal(mock_last_launch()->symbol, &mock.kernels[3]);
-    assert_int_equal(mock_last_launch()->attributes[0].id,
-                     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-    assert_int_equal(mock.calls[MOCK_cuLaunchKernelEx], 0);
-    pdl_kernel_destroy(kernel);
-}
-
-static void the_symbols_function_is_looked_up_for_the_facts_and_for_launches(void **state)
-{
-    (void)state;
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
-    for (int i = 0; i < 3; i++) {
-        assert_ok(pdl_launch(kernel, &desc, NULL));
-    }
-    assert_int_equal(mock_runtime_function_calls, 2);
-    pdl_kernel_destroy(kernel);
-}
-
-static void operations_of_another_size_are_refused_or_accepted_by_the_rule_of_sizes(void **state)
-{
-    (void)state;
     pdl_kernel *kernel = NULL;
     const uint32_t first = (uint32_t)offsetof(pdl_runtime_ops, default_stream);
     for (uint32_t size = 0; size < first; size++) {
         mock_runtime_ops.size = size;
-        assert_refused(pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel),
-                       PDL_ERROR_INVALID_ARGUMENT, "ops", "");
+        assert_invalid(pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &kernel), "ops",
+                       "");
         assert_null(kernel);
     }
     /* Of the first version, and of a newer caller. */
@@ -53,27 +25,23 @@ static void operations_of_another_size_are_refused_or_accepted_by_the_rule_of_si
     }
 }
 
-static void operations_that_are_missing_are_refused(void **state)
+TEST(operations_that_are_missing_are_refused)
 {
-    (void)state;
     pdl_kernel *kernel = NULL;
     pdl_runtime_ops ops = mock_runtime_ops;
     ops.launch = NULL;
-    assert_refused(pdl_kernel_from_runtime(&mock.kernels[0], &ops, &kernel),
-                   PDL_ERROR_INVALID_ARGUMENT, "ops", "");
+    assert_invalid(pdl_kernel_from_runtime(&mock.kernels[0], &ops, &kernel), "ops", "");
     ops = mock_runtime_ops;
     ops.get_function = NULL;
-    assert_refused(pdl_kernel_from_runtime(&mock.kernels[0], &ops, &kernel),
-                   PDL_ERROR_INVALID_ARGUMENT, "ops", "");
+    assert_invalid(pdl_kernel_from_runtime(&mock.kernels[0], &ops, &kernel), "ops", "");
     assert_null(kernel);
 }
 
 /* The table of results is in test_driver_errors.c; these are numbers that only the Runtime has. */
-static void the_runtimes_own_errors_are_mapped(void **state)
+TEST(the_runtimes_own_errors_are_mapped)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_runtime_launch_result = 98; /* cudaErrorInvalidDeviceFunction */
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
                    "cudaLaunchKernelExC", "98");
@@ -81,14 +49,12 @@ static void the_runtimes_own_errors_are_mapped(void **state)
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DRIVER, NULL, "cudaLaunchKernelExC",
                    "9");
     assert_int_equal(mock.launch_count, 0);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again(void **state)
+TEST(a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_runtime_function_result = 209;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_KERNEL_IMAGE, NULL,
                    "cudaGetFuncBySymbol", "209");
@@ -97,57 +63,23 @@ static void a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_agai
     assert_int_equal(mock.launch_count, 0);
     mock_runtime_function_result = 0;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    pdl_kernel_destroy(kernel);
 }
 
-static void the_runtime_does_not_choose_what_no_stream_means(void **state)
+TEST(a_symbol_outlives_the_reset_of_its_device)
 {
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
-    desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_LEGACY);
-    /* The runtime's own per-thread stream has the driver's number for it: both mean the same. */
-    desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_PER_THREAD);
-    pdl_kernel_destroy(kernel);
-}
-
-static void the_cooperative_limit_is_asked_of_the_symbols_function(void **state)
-{
-    (void)state;
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
-    mock.kernels[2].occupancy = 1;
-    desc.cooperative = 1;
-    desc.grid[0] = 133;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative",
-                   "133", "132", "fc3");
-    desc.grid[0] = 132;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock.kernels[2].occupancy_block, 256);
-    pdl_kernel_destroy(kernel);
-}
-
-static void a_symbol_outlives_the_reset_of_its_device(void **state)
-{
-    (void)state;
     static const size_t sizes[] = {8, 4};
     const int value[2] = {1, 2};
     void *const args[] = {(void *)&value, (void *)&value[0], NULL};
     pdl_launch_desc desc = plain_desc();
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     pdl_kernel_info later = PDL_KERNEL_INFO_INIT;
     pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     struct CUfunc_st *function = NULL;
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 2);
     mock.kernels[2].parameter_count = 2;
     memcpy(mock.kernels[2].parameter_sizes, sizes, sizeof(sizes));
     assert_ok(pdl_launch(kernel, &desc, args));
-    assert_ok(pdl_kernel_get(kernel, -1, &info));
+    const pdl_kernel_info info = kernel_info(kernel, -1);
     assert_string_equal(info.name, "fc3");
     assert_ptr_not_equal(info.name, mock.kernels[2].name); /* which the driver frees */
     for (int i = 0; i < 2; i++) { /* what a kernel is first asked after each of two resets */
@@ -177,17 +109,15 @@ static void a_symbol_outlives_the_reset_of_its_device(void **state)
         assert_ok(pdl_launch(kernel, &desc, args));
         desc = plain_desc();
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_chain_is_built_of_a_symbol_after_the_reset_of_its_device(void **state)
+TEST(a_chain_is_built_of_a_symbol_after_the_reset_of_its_device)
 {
-    (void)state;
     static const size_t sizes[] = {8};
     const int value[2] = {1, 2};
     void *const args[] = {(void *)&value, NULL};
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 2);
     pdl_chain *chain = NULL;
     mock.kernels[2].parameter_count = 1;
     memcpy(mock.kernels[2].parameter_sizes, sizes, sizeof(sizes));
@@ -199,22 +129,4 @@ static void a_chain_is_built_of_a_symbol_after_the_reset_of_its_device(void **st
     assert_ok(pdl_chain_build(chain));
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
     pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(a_symbol_is_first_launched_by_the_runtime),
-        MOCK_TEST(the_symbols_function_is_looked_up_for_the_facts_and_for_launches),
-        MOCK_TEST(operations_of_another_size_are_refused_or_accepted_by_the_rule_of_sizes),
-        MOCK_TEST(operations_that_are_missing_are_refused),
-        MOCK_TEST(the_runtimes_own_errors_are_mapped),
-        MOCK_TEST(a_symbol_that_cannot_be_found_fails_the_launch_and_is_looked_up_again),
-        MOCK_TEST(the_runtime_does_not_choose_what_no_stream_means),
-        MOCK_TEST(the_cooperative_limit_is_asked_of_the_symbols_function),
-        MOCK_TEST(a_symbol_outlives_the_reset_of_its_device),
-        MOCK_TEST(a_chain_is_built_of_a_symbol_after_the_reset_of_its_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 static pdl_kernel *make_bound(unsigned symbol)
 {
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, symbol);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, symbol);
     assert_ok(pdl_launch(kernel, &desc, NULL));
     assert_true(mock_last_launch()->by_runtime);
     return kernel;
@@ -23,16 +23,13 @@ static void assert_by_runtime(pdl_kernel *kernel, const pdl_launch_desc *desc, b
     assert_int_equal(mock_last_launch()->by_runtime, by_runtime);
 }
 
-static void the_runtime_makes_the_first_launch_and_the_driver_the_others(void **state)
+TEST(the_runtime_makes_the_first_launch_and_the_driver_the_others)
 {
-    (void)state;
     int value = 7;
     void *args[] = {&value, NULL};
-    pdl_launch_desc desc = plain_desc();
+    pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_REQUIRE, .stream = mock_stream(0, 0),
+                                .dynamic_shared_memory = 1024);
     pdl_kernel *kernel = make_bound(3);
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    desc.stream = mock_stream(0, 0);
-    desc.dynamic_shared_memory = 1024;
     assert_ok(pdl_launch(kernel, &desc, args));
     const struct mock_launch *launch = mock_last_launch();
     assert_false(launch->by_runtime);
@@ -46,13 +43,11 @@ static void the_runtime_makes_the_first_launch_and_the_driver_the_others(void **
     assert_int_equal(launch->attribute_count, 1);
     assert_int_equal(launch->attributes[0].id,
                      CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-    pdl_kernel_destroy(kernel);
 }
 
 /* A query of the context and the launch, however many devices there are. */
-static void a_launch_is_two_driver_calls(void **state)
+TEST(a_launch_is_two_driver_calls)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     for (int devices = 1; devices <= 3; devices++) {
         mock.table.device_count = devices;
@@ -61,15 +56,14 @@ static void a_launch_is_two_driver_calls(void **state)
         const unsigned calls = mock_total_calls();
         assert_by_runtime(kernel, &desc, false);
         assert_int_equal(mock_total_calls() - calls, 2);
-        pdl_kernel_destroy(kernel);
+        drop_kernel(kernel); /* which has room for that many devices */
     }
 }
 
 /* What a NULL stream means is the descriptor's, whatever the unit that made the kernel says, if it says so at all:
  * neither the Runtime nor the driver gets one. */
-static void a_stream_means_the_same_by_either_way(void **state)
+TEST(a_stream_means_the_same_by_either_way)
 {
-    (void)state;
     enum ops { OLD, LEGACY, PER_THREAD, KINDS_OF_OPS };
     const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, mock_stream(1, 0)};
     for (unsigned i = 0; i < KINDS_OF_OPS * COUNT_OF(streams) * 2; i++) {
@@ -86,7 +80,7 @@ static void a_stream_means_the_same_by_either_way(void **state)
                                   : desc.default_stream == PDL_DEFAULT_STREAM_PER_THREAD
                                       ? CU_STREAM_PER_THREAD
                                       : CU_STREAM_LEGACY;
-        pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+        pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
         for (int launch = 0; launch < 3; launch++) {
             assert_by_runtime(kernel, &desc, launch == 0);
             assert_ptr_equal(mock_last_launch()->config.hStream, expected);
@@ -94,13 +88,11 @@ static void a_stream_means_the_same_by_either_way(void **state)
         desc.priority = -1;
         assert_by_runtime(kernel, &desc, true);
         assert_ptr_equal(mock_last_launch()->config.hStream, expected);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void what_the_runtime_may_not_know_is_launched_by_it(void **state)
+TEST(what_the_runtime_may_not_know_is_launched_by_it)
 {
-    (void)state;
     CUlaunchAttribute extra;
     memset(&extra, 0, sizeof(extra));
     extra.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
@@ -108,25 +100,21 @@ static void what_the_runtime_may_not_know_is_launched_by_it(void **state)
     for (size_t i = 0; i < field_case_count; i++) {
         pdl_launch_desc desc = plain_desc();
         desc.cluster[0] = field_cases[i].id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION ? 2 : 0;
-        field_cases[i].set(&desc);
+        set_field(&field_cases[i], &desc);
         assert_by_runtime(kernel, &desc,
                           field_cases[i].id !=
                               CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
     }
-    pdl_launch_desc desc = plain_desc();
-    desc.extra_attributes = &extra;
-    desc.extra_attribute_count = 1;
+    pdl_launch_desc desc = DESC(.extra_attributes = &extra, .extra_attribute_count = 1);
     assert_by_runtime(kernel, &desc, true);
-    pdl_kernel_destroy(kernel);
 }
 
-static void each_device_has_its_own_function(void **state)
+TEST(each_device_has_its_own_function)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     mock.table.device_count = 3;
     mock_apply();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 2);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 2);
     for (int turn = 0; turn < 3; turn++) {
         for (int device = 0; device < 3; device++) {
             mock_set_current(device);
@@ -137,7 +125,6 @@ static void each_device_has_its_own_function(void **state)
             }
         }
     }
-    pdl_kernel_destroy(kernel);
 }
 
 /* Contexts that the driver API makes have numbers too, and functions of their own. */
@@ -157,13 +144,12 @@ static int32_t get_function_of_context(const void *symbol, CUfunction *function)
     return 0;
 }
 
-static void each_context_of_a_device_has_its_own_function(void **state)
+TEST(each_context_of_a_device_has_its_own_function)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     mock.table.cuCtxGetId = get_id;
     mock_runtime_ops.get_function = get_function_of_context;
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     for (int turn = 0; turn < 3; turn++) {
         for (current_id = 5; current_id > 1; current_id--) {
             assert_by_runtime(kernel, &desc, turn == 0);
@@ -176,13 +162,11 @@ static void each_context_of_a_device_has_its_own_function(void **state)
     current_id = 0; /* destroyed, and still current */
     assert_by_runtime(kernel, &desc, true);
     assert_by_runtime(kernel, &desc, true);
-    pdl_kernel_destroy(kernel);
 }
 
 /* mock_teardown() fails the test if a function from before a reset is used. */
-static void a_function_is_not_used_after_the_reset_of_its_device(void **state)
+TEST(a_function_is_not_used_after_the_reset_of_its_device)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_bound(2);
     for (int reset = 0; reset < 4; reset++) {
@@ -195,25 +179,21 @@ static void a_function_is_not_used_after_the_reset_of_its_device(void **state)
         assert_ok(pdl_kernel_get(kernel, -1, &(pdl_kernel_info)PDL_KERNEL_INFO_INIT));
         assert_by_runtime(kernel, &desc, true);
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_thread_without_a_context_gets_the_runtimes(void **state)
+TEST(a_thread_without_a_context_gets_the_runtimes)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = make_bound(0);
     mock_set_current(-1);
     assert_by_runtime(kernel, &desc, true);
     assert_int_equal(mock_last_launch()->device, 0);
     assert_by_runtime(kernel, &desc, false);
-    pdl_kernel_destroy(kernel);
 }
 
 /* So that cudaGetLastError() returns what it returns after cudaLaunchKernelExC(). */
-static void what_the_driver_refuses_is_for_the_runtime_to_say(void **state)
+TEST(what_the_driver_refuses_is_for_the_runtime_to_say)
 {
-    (void)state;
     static const CUresult results[] = {CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE,
                                        CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_LAUNCH_FAILED,
                                        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED};
@@ -232,39 +212,33 @@ static void what_the_driver_refuses_is_for_the_runtime_to_say(void **state)
         assert_by_runtime(kernel, &desc, true);
         assert_by_runtime(kernel, &desc, false);
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_launch_that_the_runtime_refused_binds_nothing(void **state)
+TEST(a_launch_that_the_runtime_refused_binds_nothing)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_runtime_launch_result = 400;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL, "400");
     mock_runtime_launch_result = 0;
     assert_by_runtime(kernel, &desc, true);
     assert_by_runtime(kernel, &desc, false);
-    pdl_kernel_destroy(kernel);
 }
 
 /* More devices than are counted: the facts are of none of them. */
-static void on_a_device_that_is_not_counted_the_runtime_goes_on_launching(void **state)
+TEST(on_a_device_that_is_not_counted_the_runtime_goes_on_launching)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     mock_set_current(1);
     assert_by_runtime(kernel, &desc, true);
     assert_by_runtime(kernel, &desc, true);
-    pdl_kernel_destroy(kernel);
 }
 
-static void without_the_function_the_runtime_goes_on_launching(void **state)
+TEST(without_the_function_the_runtime_goes_on_launching)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
     assert_ok(pdl_launch_explain(kernel, &desc,
                                  &(pdl_launch_report)PDL_LAUNCH_REPORT_INIT)); /* the facts */
     mock_fail(MOCK_cuCtxGetId, 1, CUDA_ERROR_UNKNOWN);
@@ -279,24 +253,4 @@ static void without_the_function_the_runtime_goes_on_launching(void **state)
     mock_fail(MOCK_cuCtxGetId, 1, CUDA_ERROR_UNKNOWN);
     assert_by_runtime(kernel, &desc, true);
     assert_by_runtime(kernel, &desc, false);
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(the_runtime_makes_the_first_launch_and_the_driver_the_others),
-        MOCK_TEST(a_launch_is_two_driver_calls),
-        MOCK_TEST(a_stream_means_the_same_by_either_way),
-        MOCK_TEST(what_the_runtime_may_not_know_is_launched_by_it),
-        MOCK_TEST(each_device_has_its_own_function),
-        MOCK_TEST(each_context_of_a_device_has_its_own_function),
-        MOCK_TEST(a_function_is_not_used_after_the_reset_of_its_device),
-        MOCK_TEST(a_thread_without_a_context_gets_the_runtimes),
-        MOCK_TEST(what_the_driver_refuses_is_for_the_runtime_to_say),
-        MOCK_TEST(a_launch_that_the_runtime_refused_binds_nothing),
-        MOCK_TEST(on_a_device_that_is_not_counted_the_runtime_goes_on_launching),
-        MOCK_TEST(without_the_function_the_runtime_goes_on_launching),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ static void *launch_shared(void *argument)
     mock_set_current((int)(worker->number % 3));
     (void)pthread_barrier_wait(&start);
     for (unsigned i = 0; i < LAUNCHES; i++) {
-        pdl_launch_desc desc = plain_desc();
-        desc.overlap = PDL_OVERLAP_AUTO;
+        pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
         pdl_kernel *kernel = shared[FROM_CU_KERNEL + (worker->number + i) % 2];
         if (pdl_launch(kernel, &desc, NULL) == PDL_SUCCESS) {
             worker->launched++;
@@ -53,14 +52,13 @@ static void *launch_shared(void *argument)
     return NULL;
 }
 
-static void the_first_use_by_many_threads_asks_once_and_loses_no_launch(void **state)
+TEST(the_first_use_by_many_threads_asks_once_and_loses_no_launch)
 {
-    (void)state;
     struct worker workers[THREADS];
     mock.table.device_count = 3;
     mock_apply();
     for (int source = FROM_CU_KERNEL; source < KERNEL_SOURCES; source++) {
-        shared[source] = make_kernel((enum kernel_source)source, (unsigned)source);
+        shared[source] = test_kernel((enum kernel_source)source, (unsigned)source);
     }
     run(launch_shared, workers);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -78,7 +76,7 @@ static void the_first_use_by_many_threads_asks_once_and_loses_no_launch(void **s
         for (int d = 0; d < 3; d++) {
             assert_int_equal(mock.kernels[source].reads[d][CU_FUNC_ATTRIBUTE_PTX_VERSION], 1);
         }
-        pdl_kernel_destroy(shared[source]);
+        drop_kernel(shared[source]);
     }
 }
 
@@ -104,11 +102,10 @@ static void *launch_own(void *argument)
     return NULL;
 }
 
-static void launches_of_one_kernel_do_not_mix(void **state)
+TEST(launches_of_one_kernel_do_not_mix)
 {
-    (void)state;
     struct worker workers[THREADS];
-    shared[FROM_FUNCTION] = make_kernel(FROM_FUNCTION, 0);
+    shared[FROM_FUNCTION] = test_kernel(FROM_FUNCTION, 0);
     run(launch_own, workers);
     assert_int_equal(mock.launch_count, THREADS * LAUNCHES);
     for (unsigned i = 0; i < MOCK_LAUNCHES; i++) {
@@ -116,7 +113,6 @@ static void launches_of_one_kernel_do_not_mix(void **state)
         assert_int_equal(launch->attribute_count, 1);
         assert_int_equal(launch->attributes[0].value.priority, launch->config.gridDimX);
     }
-    pdl_kernel_destroy(shared[FROM_FUNCTION]);
 }
 
 static void *fail_differently(void *argument)
@@ -136,14 +132,12 @@ static void *fail_differently(void *argument)
     return NULL;
 }
 
-static void each_thread_reads_its_own_error(void **state)
+TEST(each_thread_reads_its_own_error)
 {
-    (void)state;
     struct worker workers[THREADS];
-    shared[FROM_FUNCTION] = make_kernel(FROM_FUNCTION, 0);
+    shared[FROM_FUNCTION] = test_kernel(FROM_FUNCTION, 0);
     run(fail_differently, workers);
     assert_int_equal(mock.launch_count, 0);
-    pdl_kernel_destroy(shared[FROM_FUNCTION]);
 }
 
 static void *make_and_destroy(void *argument)
@@ -166,9 +160,8 @@ static void *make_and_destroy(void *argument)
     return NULL;
 }
 
-static void kernels_and_events_come_and_go_in_many_threads(void **state)
+TEST(kernels_and_events_come_and_go_in_many_threads)
 {
-    (void)state;
     struct worker workers[THREADS];
     run(make_and_destroy, workers);
     assert_int_equal(mock.launch_count, THREADS * LAUNCHES);
@@ -183,10 +176,9 @@ static void *raise_while_launching(void *argument)
     struct worker *worker = argument;
     (void)pthread_barrier_wait(&start);
     for (unsigned i = 0; i < LAUNCHES; i++) {
-        pdl_launch_desc desc = plain_desc();
+        pdl_launch_desc desc =
+            DESC(.dynamic_shared_memory = 49152, .cooperative = worker->number % 2);
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        desc.dynamic_shared_memory = 49152;
-        desc.cooperative = worker->number % 2;
         if (worker->number == 0 &&
             pdl_kernel_set_attribute(shared[FROM_FUNCTION], PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
                                      49152 + i) != PDL_SUCCESS) {
@@ -201,24 +193,10 @@ static void *raise_while_launching(void *argument)
     return NULL;
 }
 
-static void the_shared_memory_limit_may_change_under_launches(void **state)
+TEST(the_shared_memory_limit_may_change_under_launches)
 {
-    (void)state;
     struct worker workers[THREADS];
-    shared[FROM_FUNCTION] = make_kernel(FROM_FUNCTION, 0);
+    shared[FROM_FUNCTION] = test_kernel(FROM_FUNCTION, 0);
     run(raise_while_launching, workers);
     assert_int_equal(mock.launch_count, THREADS * LAUNCHES);
-    pdl_kernel_destroy(shared[FROM_FUNCTION]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(the_first_use_by_many_threads_asks_once_and_loses_no_launch),
-        MOCK_TEST(launches_of_one_kernel_do_not_mix),
-        MOCK_TEST(each_thread_reads_its_own_error),
-        MOCK_TEST(kernels_and_events_come_and_go_in_many_threads),
-        MOCK_TEST(the_shared_memory_limit_may_change_under_launches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static pdl_launch_desc desc_with(const struct field_case *field)
     if (field->id == ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION) {
         desc.cluster[0] = 2;
     }
-    field->set(&desc);
+    set_field(field, &desc);
     return desc;
 }
 
@@ -42,42 +42,37 @@ static void check(pdl_kernel *kernel, int version)
     }
 }
 
-static void a_field_newer_than_the_driver_is_refused_with_both_versions(void **state)
+TEST(a_field_newer_than_the_driver_is_refused_with_both_versions)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * field_case_count; i++) {
         const int version = version_at(i);
         mock_set_driver_version(version);
         for (int source = 0; source < KERNEL_SOURCES; source++) {
             mock_runtime_ops.runtime_version = MOCK_VERSION;
-            pdl_kernel *kernel = make_kernel((enum kernel_source)source, 0);
+            pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
             check(kernel, version);
-            pdl_kernel_destroy(kernel);
         }
     }
 }
 
-static void a_field_newer_than_the_runtime_is_refused_for_its_symbols(void **state)
+TEST(a_field_newer_than_the_runtime_is_refused_for_its_symbols)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * field_case_count; i++) {
         mock_runtime_ops.runtime_version = version_at(i);
-        pdl_kernel *kernel = make_kernel(FROM_SYMBOL, 0);
+        pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
         check(kernel, version_at(i));
-        pdl_kernel_destroy(kernel);
-        kernel = make_kernel(FROM_FUNCTION, 0); /* which no runtime launches */
+        drop_kernel(kernel);
+        kernel = test_kernel(FROM_FUNCTION, 0); /* which no runtime launches */
         check(kernel, MOCK_VERSION);
-        pdl_kernel_destroy(kernel);
     }
 }
 
-static void a_zero_with_its_flag_is_gated_too(void **state)
+TEST(a_zero_with_its_flag_is_gated_too)
 {
-    (void)state;
     pdl_kernel *kernel;
     pdl_launch_desc desc = plain_desc();
     mock_set_driver_version(12040);
-    kernel = make_kernel(FROM_FUNCTION, 0);
+    kernel = test_kernel(FROM_FUNCTION, 0);
     desc.flags = PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NOT_SUPPORTED,
                    "shared_memory_carveout", "");
@@ -87,15 +82,4 @@ static void a_zero_with_its_flag_is_gated_too(void **state)
     desc.flags = PDL_LAUNCH_SET_PRIORITY | PDL_LAUNCH_SET_MEM_SYNC_DOMAIN |
                  PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP;
     assert_ok(pdl_launch(kernel, &desc, NULL));
-    pdl_kernel_destroy(kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(a_field_newer_than_the_driver_is_refused_with_both_versions),
-        MOCK_TEST(a_field_newer_than_the_runtime_is_refused_for_its_symbols),
-        MOCK_TEST(a_zero_with_its_flag_is_gated_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "os/file.h"
 #include "support.h"
 
-static void patterns_match_as_fnmatch_does(void **state)
+PLAIN_TEST(patterns_match_as_fnmatch_does)
 {
-    (void)state;
     static const struct {
         const char *pattern;
         const char *text;
@@ -35,10 +34,4 @@ static void patterns_match_as_fnmatch_does(void **state)
             fail_msg("%s and %s", cases[i].pattern, cases[i].text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns_match_as_fnmatch_does)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,25 +26,22 @@ static void check(void (*put)(FILE *out, const char *text), const char *text, co
     assert_string_equal(got, wanted);
 }
 
-static void a_terminal_gets_printable_text_as_it_is(void **state)
+PLAIN_TEST(a_terminal_gets_printable_text_as_it_is)
 {
-    (void)state;
     check(shown, "a\\ä", "a\\ä");
     check(shown, "\u4f60\U0001f600", "\u4f60\U0001f600");
 }
 
-static void a_terminal_gets_no_control_character(void **state)
+PLAIN_TEST(a_terminal_gets_no_control_character)
 {
-    (void)state;
     check(shown, "\x1b[m", "\\x1b[m");
     check(shown, "\r\n", "\\x0d\\x0a");
     check(shown, "\x7f", "\\x7f");
     check(shown, "\xc2\x9b", "\\u009b");
 }
 
-static void a_terminal_gets_nothing_that_hides_or_turns_text(void **state)
+PLAIN_TEST(a_terminal_gets_nothing_that_hides_or_turns_text)
 {
-    (void)state;
     static const char override[] = {'\xe2', '\x80', '\xae', '\0'};
     static const char isolate[] = {'\xe2', '\x81', '\xa6', '\0'};
     check(shown, override, "\\u202e");
@@ -53,66 +50,42 @@ static void a_terminal_gets_nothing_that_hides_or_turns_text(void **state)
     check(shown, "\xef\xbb\xbf", "\\ufeff");
 }
 
-static void a_terminal_gets_bytes_that_are_not_utf_8_as_escapes(void **state)
+PLAIN_TEST(a_terminal_gets_bytes_that_are_not_utf_8_as_escapes)
 {
-    (void)state;
     check(shown, "\x9b\xff", "\\x9b\\xff");
     check(shown, "\xc0\xaf", "\\xc0\\xaf");
     check(shown, "\xe2\x82", "\\xe2\\x82");
 }
 
-static void a_long_text_has_an_ellipsis_before_its_last_quarter(void **state)
+PLAIN_TEST(a_long_text_has_an_ellipsis_before_its_last_quarter)
 {
-    (void)state;
     check(shown, "12345678", "12345678");
     check(shown, "123456789", "12345…89");
 }
 
-static void xml_gets_its_special_characters_by_name(void **state)
+PLAIN_TEST(xml_gets_its_special_characters_by_name)
 {
-    (void)state;
     check(xml, "]]>&<\"'", "]]&gt;&amp;&lt;&quot;&#39;");
 }
 
-static void xml_gets_no_character_that_it_forbids(void **state)
+PLAIN_TEST(xml_gets_no_character_that_it_forbids)
 {
-    (void)state;
     check(xml, "\x01\xff\xef\xbf\xbf\xed\xa0\x80", "\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd");
 }
 
-static void xml_gets_blanks_for_white_space(void **state)
+PLAIN_TEST(xml_gets_blanks_for_white_space)
 {
-    (void)state;
     check(xml, "a\tb\r\nc", "a b  c");
 }
 
-static void xml_is_cut_after_characters_and_not_within_a_name(void **state)
+PLAIN_TEST(xml_is_cut_after_characters_and_not_within_a_name)
 {
-    (void)state;
     check(xml, "&&&&&&&&", "&amp;&amp;&amp;&amp;&amp;&amp;&amp;&amp;");
     check(xml, "&&&&&&&&&", "&amp;&amp;&amp;&amp;&amp;&amp;&amp;…");
 }
 
-static void json_keeps_what_unicode_has_and_replaces_the_rest(void **state)
+PLAIN_TEST(json_keeps_what_unicode_has_and_replaces_the_rest)
 {
-    (void)state;
     check(pdl_text_put_json, "\"\\\n\xc2\x9b\xff\xf3\xa0\x81\x81ä",
           "\"\\\"\\\\\\u000a\\u009b\ufffd\\udb40\\udc41ä\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_terminal_gets_printable_text_as_it_is),
-        cmocka_unit_test(a_terminal_gets_no_control_character),
-        cmocka_unit_test(a_terminal_gets_nothing_that_hides_or_turns_text),
-        cmocka_unit_test(a_terminal_gets_bytes_that_are_not_utf_8_as_escapes),
-        cmocka_unit_test(a_long_text_has_an_ellipsis_before_its_last_quarter),
-        cmocka_unit_test(xml_gets_its_special_characters_by_name),
-        cmocka_unit_test(xml_gets_no_character_that_it_forbids),
-        cmocka_unit_test(xml_gets_blanks_for_white_space),
-        cmocka_unit_test(xml_is_cut_after_characters_and_not_within_a_name),
-        cmocka_unit_test(json_keeps_what_unicode_has_and_replaces_the_rest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

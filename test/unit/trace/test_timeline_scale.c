@@ -71,44 +71,27 @@ static void grows_as_the_size(enum many many, unsigned count)
     fail_msg("%u take %.3f s, and %u take %.3f s", count, once, 4 * count, four_times);
 }
 
-static void time_grows_as_the_number_of_tracks(void **state)
+PLAIN_TEST(time_grows_as_the_number_of_tracks)
 {
-    (void)state;
     grows_as_the_size(TRACKS, 1000);
 }
 
-static void time_grows_as_the_number_of_kernels(void **state)
+PLAIN_TEST(time_grows_as_the_number_of_kernels)
 {
-    (void)state;
     grows_as_the_size(KERNELS, 8000);
 }
 
-static void time_grows_as_the_number_of_sms(void **state)
+PLAIN_TEST(time_grows_as_the_number_of_sms)
 {
-    (void)state;
     grows_as_the_size(SMS, 8000);
 }
 
-static void time_grows_as_the_number_of_launches_at_once(void **state)
+PLAIN_TEST(time_grows_as_the_number_of_launches_at_once)
 {
-    (void)state;
     grows_as_the_size(LANES, 20000);
 }
 
-static void time_grows_as_the_number_of_blocks(void **state)
+PLAIN_TEST(time_grows_as_the_number_of_blocks)
 {
-    (void)state;
     grows_as_the_size(BLOCKS, 10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_grows_as_the_number_of_tracks),
-        cmocka_unit_test(time_grows_as_the_number_of_kernels),
-        cmocka_unit_test(time_grows_as_the_number_of_sms),
-        cmocka_unit_test(time_grows_as_the_number_of_launches_at_once),
-        cmocka_unit_test(time_grows_as_the_number_of_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static int trace_setup(void **state)
     pdl_trace_driver_override(&mock.trace_table);
     return result;
 }
-#define TRACE_TEST(function) cmocka_unit_test_setup_teardown(function, trace_setup, mock_teardown)
+#define TRACE_TEST(name) TEST_WITH(name, trace_setup, mock_teardown)
 
 struct stamps {
     uint64_t start;
@@ -44,12 +44,31 @@ static void play_all(const pdl_trace_launch *launch, uint32_t blocks, uint64_t s
 
 static const uint64_t epoch = 1790000000000000000u;
 
+static void destroy_trace(void *trace)
+{
+    pdl_trace_destroy(trace);
+}
+
+static void destroy_timeline(void *timeline)
+{
+    pdl_timeline_destroy(timeline);
+}
+
 static pdl_trace *make(uint32_t capacity)
 {
     pdl_trace *trace = NULL;
     assert_ok(pdl_trace_create(capacity, &trace));
     assert_non_null(trace);
+    destroy_after(trace, destroy_trace);
     return trace;
+}
+
+static pdl_timeline *make_timeline(void)
+{
+    pdl_timeline *timeline = NULL;
+    assert_ok(pdl_timeline_create(&timeline));
+    destroy_after(timeline, destroy_timeline);
+    return timeline;
 }
 
 static pdl_trace_launch reserve(pdl_trace *trace, const char *kernel, const char *track,
@@ -60,13 +79,12 @@ static pdl_trace_launch reserve(pdl_trace *trace, const char *kernel, const char
     return launch;
 }
 
-/* What a collection came to. The caller destroys the timeline, if it asks for it. */
+/* What a collection came to, and its timeline. */
 static pdl_trace_report collect(pdl_trace *trace, pdl_timeline **out)
 {
     pdl_trace_report report = PDL_TRACE_REPORT_INIT;
-    pdl_timeline *timeline;
+    pdl_timeline *timeline = make_timeline();
     pdl_timeline_summary summary = PDL_TIMELINE_SUMMARY_INIT;
-    assert_ok(pdl_timeline_create(&timeline));
     assert_ok(pdl_trace_collect(trace, timeline, &report));
     assert_ok(pdl_timeline_summarize(timeline, NULL, &summary));
     assert_int_equal(summary.blocks, report.blocks);
@@ -74,8 +92,6 @@ static pdl_trace_report collect(pdl_trace *trace, pdl_timeline **out)
     assert_int_equal(summary.lost, report.overwritten + report.unwritten + report.timer);
     if (out != NULL) {
         *out = timeline;
-    } else {
-        pdl_timeline_destroy(timeline);
     }
     return report;
 }
@@ -105,9 +121,8 @@ static const char *text_of(const pdl_timeline *timeline)
 
 /* ---- what is collected ------------------------------------------------------------------------ */
 
-static void stamps_become_a_timeline_from_the_first_start_on(void **state)
+TRACE_TEST(stamps_become_a_timeline_from_the_first_start_on)
 {
-    (void)state;
     pdl_timeline *timeline;
     pdl_trace *trace = make(64);
     const pdl_trace_launch first = reserve(trace, "fc1", "s", 2);
@@ -129,13 +144,10 @@ static void stamps_become_a_timeline_from_the_first_start_on(void **state)
     assert_int_equal(summary.overlap_ns, 1100);
     assert_int_equal(summary.blocked_ns, 700);
     assert_non_null(strstr(text_of(timeline), "0.90")); /* the trigger, from the first start */
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void a_kernel_is_told_its_place_in_the_buffer(void **state)
+TRACE_TEST(a_kernel_is_told_its_place_in_the_buffer)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     const pdl_trace_launch first = reserve(trace, "a", NULL, 6);
     const pdl_trace_launch second = reserve(trace, "b", NULL, 3);
@@ -146,38 +158,31 @@ static void a_kernel_is_told_its_place_in_the_buffer(void **state)
     assert_true(first.records == second.records && first.records % 16 == 0);
     assert_int_not_equal(first.launch, 0);
     assert_int_not_equal(first.launch, second.launch);
-    pdl_trace_destroy(trace);
 }
 
-static void reserving_asks_the_driver_nothing(void **state)
+TRACE_TEST(reserving_asks_the_driver_nothing)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     const unsigned calls = mock_total_calls();
     for (unsigned i = 0; i < 100; i++) {
         (void)reserve(trace, "a", "s", 3);
     }
     assert_int_equal(mock_total_calls(), calls);
-    pdl_trace_destroy(trace);
 }
 
-static void collecting_again_takes_nothing_away(void **state)
+TRACE_TEST(collecting_again_takes_nothing_away)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 4);
     play_all(&launch, 4, epoch);
     assert_int_equal(collect(trace, NULL).blocks, 4);
     assert_int_equal(collect(trace, NULL).blocks, 4);
-    pdl_trace_destroy(trace);
 }
 
-static void two_runs_begin_at_one_point(void **state)
+TRACE_TEST(two_runs_begin_at_one_point)
 {
-    (void)state;
-    pdl_timeline *timeline;
+    pdl_timeline *timeline = make_timeline();
     pdl_trace *trace = make(10);
-    assert_ok(pdl_timeline_create(&timeline));
     pdl_trace_launch launch = reserve(trace, "a", "without", 4);
     play_all(&launch, 4, epoch);
     assert_ok(pdl_trace_collect(trace, timeline, NULL));
@@ -187,13 +192,10 @@ static void two_runs_begin_at_one_point(void **state)
     assert_ok(pdl_trace_collect(trace, timeline, NULL));
     assert_int_equal(sum_up(timeline, NULL).span_ns, 1003);
     assert_int_equal(sum_up(timeline, NULL).blocks, 8);
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void a_replay_writes_over_the_one_before(void **state)
+TRACE_TEST(a_replay_writes_over_the_one_before)
 {
-    (void)state;
     pdl_timeline *timeline;
     pdl_trace *trace = make(10);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 4);
@@ -203,23 +205,18 @@ static void a_replay_writes_over_the_one_before(void **state)
     }
     assert_int_equal(collect(trace, &timeline).blocks, 4);
     assert_int_equal(sum_up(timeline, NULL).span_ns, 500);
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void an_empty_trace_is_no_error(void **state)
+TRACE_TEST(an_empty_trace_is_no_error)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     assert_int_equal(collect(trace, NULL).launches, 0);
-    pdl_trace_destroy(trace);
 }
 
 /* ---- what is lost ----------------------------------------------------------------------------- */
 
-static void the_newest_launches_take_the_place_of_the_oldest(void **state)
+TRACE_TEST(the_newest_launches_take_the_place_of_the_oldest)
 {
-    (void)state;
     pdl_timeline *timeline;
     pdl_trace *trace = make(10);
     for (uint32_t i = 0; i < 5; i++) { /* 20 blocks: 2.5 times as many as there is room for */
@@ -236,13 +233,10 @@ static void the_newest_launches_take_the_place_of_the_oldest(void **state)
     assert_non_null(strstr(text, "12 blocks more than the trace had room for"));
     assert_non_null(strstr(text, "new"));
     assert_null(strstr(text, "old "));
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void a_launch_that_fills_the_buffer_is_kept(void **state)
+TRACE_TEST(a_launch_that_fills_the_buffer_is_kept)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     for (uint32_t i = 0; i < 3; i++) {
         const pdl_trace_launch launch = reserve(trace, "a", "s", 10);
@@ -251,12 +245,10 @@ static void a_launch_that_fills_the_buffer_is_kept(void **state)
     const pdl_trace_report report = collect(trace, NULL);
     assert_int_equal(report.blocks, 10);
     assert_int_equal(report.overwritten, 20);
-    pdl_trace_destroy(trace);
 }
 
-static void of_a_launch_that_is_too_large_the_first_blocks_are_kept(void **state)
+TRACE_TEST(of_a_launch_that_is_too_large_the_first_blocks_are_kept)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 25);
     assert_int_equal(launch.blocks, 10);
@@ -264,12 +256,10 @@ static void of_a_launch_that_is_too_large_the_first_blocks_are_kept(void **state
     const pdl_trace_report report = collect(trace, NULL);
     assert_int_equal(report.blocks, 10);
     assert_int_equal(report.overwritten, 15);
-    pdl_trace_destroy(trace);
 }
 
-static void blocks_that_never_ran_are_counted(void **state)
+TRACE_TEST(blocks_that_never_ran_are_counted)
 {
-    (void)state;
     pdl_timeline *timeline;
     pdl_trace *trace = make(20);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 6);
@@ -280,24 +270,19 @@ static void blocks_that_never_ran_are_counted(void **state)
     assert_int_equal(report.blocks, 4);
     assert_int_equal(report.unwritten, 2 + 7);
     assert_non_null(strstr(text_of(timeline), "9 blocks left no stamps"));
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void fresh_memory_is_not_taken_for_stamps(void **state)
+TRACE_TEST(fresh_memory_is_not_taken_for_stamps)
 {
-    (void)state;
     pdl_trace *trace = make(20);
     (void)reserve(trace, "a", "s", 20);
     const pdl_trace_report report = collect(trace, NULL);
     assert_int_equal(report.blocks, 0);
     assert_int_equal(report.unwritten, 20);
-    pdl_trace_destroy(trace);
 }
 
-static void what_was_there_before_a_reset_is_not_collected(void **state)
+TRACE_TEST(what_was_there_before_a_reset_is_not_collected)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     pdl_trace_launch launch = reserve(trace, "a", "s", 4);
     play_all(&launch, 4, epoch);
@@ -306,15 +291,14 @@ static void what_was_there_before_a_reset_is_not_collected(void **state)
     const pdl_trace_report report = collect(trace, NULL);
     assert_int_equal(report.blocks, 0);
     assert_int_equal(report.unwritten, 4);
-    pdl_trace_destroy(trace);
+    drop(trace);
     pdl_trace_reset(NULL);
 }
 
 /* ---- a timer that is set to another time ------------------------------------------------------- */
 
-static void a_block_that_ends_before_it_starts_is_left_out(void **state)
+TRACE_TEST(a_block_that_ends_before_it_starts_is_left_out)
 {
-    (void)state;
     pdl_timeline *timeline;
     pdl_trace *trace = make(10);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 4);
@@ -328,54 +312,39 @@ static void a_block_that_ends_before_it_starts_is_left_out(void **state)
     assert_int_equal(report.timer, 3);
     assert_int_equal(sum_up(timeline, "s").span_ns, 1000);
     assert_non_null(strstr(text_of(timeline), "timer was set to an earlier time"));
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
 /* ---- errors ----------------------------------------------------------------------------------- */
 
-static void missing_arguments_are_refused(void **state)
+TRACE_TEST(missing_arguments_are_refused)
 {
-    (void)state;
     pdl_trace_launch launch = {0};
-    pdl_timeline *timeline;
+    pdl_timeline *timeline = make_timeline();
     pdl_trace_report report = {0};
     pdl_trace *trace = make(10);
-    assert_ok(pdl_timeline_create(&timeline));
-    assert_refused(pdl_trace_create(10, NULL), PDL_ERROR_INVALID_ARGUMENT, "trace", "NULL");
-    assert_refused(pdl_trace_create(0, &trace), PDL_ERROR_INVALID_ARGUMENT, "capacity", "0");
-    assert_refused(pdl_trace_create(0x80000000u, &trace), PDL_ERROR_INVALID_ARGUMENT, "capacity",
-                   "2147483648");
-    assert_refused(pdl_trace_reserve(NULL, "a", "s", 1, &launch), PDL_ERROR_INVALID_ARGUMENT,
-                   "trace", "NULL");
-    assert_refused(pdl_trace_reserve(trace, NULL, "s", 1, &launch), PDL_ERROR_INVALID_ARGUMENT,
-                   "kernel", "name");
-    assert_refused(pdl_trace_reserve(trace, "a", "s", 0, &launch), PDL_ERROR_INVALID_ARGUMENT,
-                   "blocks", "0");
-    assert_refused(pdl_trace_reserve(trace, "a", "s", 1, NULL), PDL_ERROR_INVALID_ARGUMENT,
-                   "launch", "NULL");
-    assert_refused(pdl_trace_collect(NULL, timeline, NULL), PDL_ERROR_INVALID_ARGUMENT, "trace",
-                   "NULL");
-    assert_refused(pdl_trace_collect(trace, NULL, NULL), PDL_ERROR_INVALID_ARGUMENT, "timeline",
-                   "NULL");
+    assert_invalid(pdl_trace_create(10, NULL), "trace", "NULL");
+    assert_invalid(pdl_trace_create(0, &trace), "capacity", "0");
+    assert_invalid(pdl_trace_create(0x80000000u, &trace), "capacity", "2147483648");
+    assert_invalid(pdl_trace_reserve(NULL, "a", "s", 1, &launch), "trace", "NULL");
+    assert_invalid(pdl_trace_reserve(trace, NULL, "s", 1, &launch), "kernel", "name");
+    assert_invalid(pdl_trace_reserve(trace, "a", "s", 0, &launch), "blocks", "0");
+    assert_invalid(pdl_trace_reserve(trace, "a", "s", 1, NULL), "launch", "NULL");
+    assert_invalid(pdl_trace_collect(NULL, timeline, NULL), "trace", "NULL");
+    assert_invalid(pdl_trace_collect(trace, NULL, NULL), "timeline", "NULL");
     assert_refused(pdl_trace_collect(trace, timeline, &report), PDL_ERROR_DESC_SIZE, "size", "0");
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
     pdl_trace_destroy(NULL);
 }
 
-static void without_a_context_there_is_no_trace(void **state)
+TRACE_TEST(without_a_context_there_is_no_trace)
 {
-    (void)state;
     pdl_trace *trace = NULL;
     mock_set_current(-1);
     assert_refused(pdl_trace_create(10, &trace), PDL_ERROR_NO_CONTEXT, NULL, "context");
     assert_null(trace);
 }
 
-static void a_failed_creation_leaves_nothing(void **state)
+TRACE_TEST(a_failed_creation_leaves_nothing)
 {
-    (void)state;
     static const enum mock_entry entries[] = {MOCK_cuMemAlloc, MOCK_cuMemsetD8, MOCK_cuMemcpyDtoH};
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         pdl_trace *trace = NULL;
@@ -386,55 +355,24 @@ static void a_failed_creation_leaves_nothing(void **state)
     }
 }
 
-static void a_kernel_that_faulted_is_told_when_collecting(void **state)
+TRACE_TEST(a_kernel_that_faulted_is_told_when_collecting)
 {
-    (void)state;
-    pdl_timeline *timeline;
+    pdl_timeline *timeline = make_timeline();
     pdl_trace *trace = make(10);
     (void)reserve(trace, "a", "s", 4);
-    assert_ok(pdl_timeline_create(&timeline));
     mock_fail(MOCK_cuMemcpyDtoH, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_refused(pdl_trace_collect(trace, timeline, NULL), PDL_ERROR_DEVICE_FAULT, NULL,
                    "cuMemcpyDtoH", "CUDA_ERROR_ILLEGAL_ADDRESS");
     assert_int_equal(sum_up(timeline, NULL).lost, 0);
-    pdl_timeline_destroy(timeline);
-    pdl_trace_destroy(trace);
 }
 
-static void a_trace_is_collected_from_any_context(void **state)
+TRACE_TEST(a_trace_is_collected_from_any_context)
 {
-    (void)state;
     pdl_trace *trace = make(10);
     const pdl_trace_launch launch = reserve(trace, "a", "s", 4);
     play_all(&launch, 4, epoch);
     mock_set_current(-1);
     assert_int_equal(collect(trace, NULL).blocks, 4);
-    pdl_trace_destroy(trace);
+    drop(trace);
     assert_int_equal(mock.live_allocations, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TRACE_TEST(stamps_become_a_timeline_from_the_first_start_on),
-        TRACE_TEST(a_kernel_is_told_its_place_in_the_buffer),
-        TRACE_TEST(reserving_asks_the_driver_nothing),
-        TRACE_TEST(collecting_again_takes_nothing_away),
-        TRACE_TEST(two_runs_begin_at_one_point),
-        TRACE_TEST(a_replay_writes_over_the_one_before),
-        TRACE_TEST(an_empty_trace_is_no_error),
-        TRACE_TEST(the_newest_launches_take_the_place_of_the_oldest),
-        TRACE_TEST(a_launch_that_fills_the_buffer_is_kept),
-        TRACE_TEST(of_a_launch_that_is_too_large_the_first_blocks_are_kept),
-        TRACE_TEST(blocks_that_never_ran_are_counted),
-        TRACE_TEST(fresh_memory_is_not_taken_for_stamps),
-        TRACE_TEST(what_was_there_before_a_reset_is_not_collected),
-        TRACE_TEST(a_block_that_ends_before_it_starts_is_left_out),
-        TRACE_TEST(missing_arguments_are_refused),
-        TRACE_TEST(without_a_context_there_is_no_trace),
-        TRACE_TEST(a_failed_creation_leaves_nothing),
-        TRACE_TEST(a_kernel_that_faulted_is_told_when_collecting),
-        TRACE_TEST(a_trace_is_collected_from_any_context),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static const struct {
 #undef ENTRY
 };
 
-static void a_missing_entry_is_named_and_the_table_not_written(void **state)
+PLAIN_TEST(a_missing_entry_is_named_and_the_table_not_written)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(entries); i++) {
         struct pdl_trace_driver driver;
         struct pdl_trace_driver before;
@@ -33,9 +32,8 @@ static void a_missing_entry_is_named_and_the_table_not_written(void **state)
     assert_int_equal(unsetenv("PDL_BAD_DRIVER_LACKS"), 0);
 }
 
-static void every_entry_is_asked_for_at_its_version(void **state)
+PLAIN_TEST(every_entry_is_asked_for_at_its_version)
 {
-    (void)state;
     struct pdl_trace_driver driver;
     int (*asked)(const char *, int);
     void *library = dlopen(BAD("good_13_0"), RTLD_NOW); /* keeps the record */
@@ -54,9 +52,8 @@ static void every_entry_is_asked_for_at_its_version(void **state)
     assert_int_equal(dlclose(library), 0);
 }
 
-static void every_entry_is_in_its_own_place(void **state)
+PLAIN_TEST(every_entry_is_in_its_own_place)
 {
-    (void)state;
     struct pdl_trace_driver driver;
     memset(&driver, 0, sizeof(driver));
     assert_ok(pdl_trace_driver_load(PDL_TEST_FAKE_DRIVER, &driver));
@@ -71,21 +68,9 @@ static void every_entry_is_in_its_own_place(void **state)
     }
 }
 
-static void a_library_that_is_not_there_is_no_driver(void **state)
+PLAIN_TEST(a_library_that_is_not_there_is_no_driver)
 {
-    (void)state;
     struct pdl_trace_driver driver;
     assert_refused(pdl_trace_driver_load("libpdl-no-such-library.so.1", &driver),
                    PDL_ERROR_NO_DRIVER, NULL, "libpdl-no-such-library.so.1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_entry_is_named_and_the_table_not_written),
-        cmocka_unit_test(every_entry_is_asked_for_at_its_version),
-        cmocka_unit_test(every_entry_is_in_its_own_place),
-        cmocka_unit_test(a_library_that_is_not_there_is_no_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,6 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SIZED_TESTS(setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest sized[] = {SIZED_TESTS(setup, teardown)};
+    return cmocka_run_group_tests(sized, NULL, NULL) + run_all_tests(NULL, NULL);
 }
