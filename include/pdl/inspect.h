@@ -210,8 +210,7 @@ typedef struct pdl_inspect_options {
      * Each is NAME or NUMBER (from 1), or KERNEL:NAME or KERNEL:NUMBER. KERNEL, for the mangled
      * name, and NAME are patterns as in fnmatch(3). In a struct, a suffix +BYTE selects the pointer
      * at that offset, or the array of pointers that begins there. +BYTE:SIZE selects all pointers
-     * in these bytes, and .MEMBER or .MEMBER[INDEX] those of a member. Names come from the source
-     * or the PTX.
+     * in these bytes. Names come from the source or the PTX.
      */
     const char *const *constant_params;
     uint64_t constant_param_count; /**< How many `constant_params`. */

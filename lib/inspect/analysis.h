@@ -39,10 +39,9 @@ void pdl_analysis_close(struct analysis *analysis);
 
 /* The names of a kernel's parameters: from its source, or, in PTX that was written by hand, from that. NULL
  * if they are not known; *ok is false if there is no memory. */
-const struct pdl_parameter_name *pdl_parameter_names(struct analysis *analysis,
-                                                     const struct pdl_ptx_function *function,
-                                                     const char *kernel,
-                                                     const pdl_inspect_place *place, bool *ok);
+const char *const *pdl_parameter_names(struct analysis *analysis,
+                                       const struct pdl_ptx_function *function, const char *kernel,
+                                       const pdl_inspect_place *place, bool *ok);
 
 /* Analyses one function, called with `arguments` or, where that is NULL, with any: the results are in
  * work[depth]. Those that it calls have their summaries. */

@@ -135,8 +135,8 @@ static void find_pdl(const struct pdl_ptx_module *module, const struct pdl_body 
 }
 
 /* The names of the parameters of the kernel whose body was read. */
-static const struct pdl_parameter_name *names_of(struct job *job,
-                                                 const struct pdl_ptx_function *function, bool *ok)
+static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function,
+                                   bool *ok)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_name *name = &module->names.names[function->name];
@@ -151,7 +151,7 @@ static pdl_status read_body(struct job *job, const struct pdl_ptx_function *func
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     struct pdl_work *work = &job->analysis->work[0];
-    const struct pdl_parameter_name *names = NULL;
+    const char *const *names = NULL;
     bool ok = true;
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
     if (status == PDL_SUCCESS) {

@@ -91,23 +91,6 @@ struct pdl_ptx_function {
     struct pdl_bounds bounds;                  /* of a kernel */
 };
 
-/* What is written at a wait or a trigger in the source. */
-struct pdl_said {
-    const char *file;
-    const char *name;
-    uint32_t line;
-    bool wait;
-};
-
-/* Advice that names it. */
-struct pdl_sentence {
-    const char *before; /* the words before the name */
-    const char *text;
-};
-
-/* How many of both are kept. */
-#define PDL_IDIOMS 8
-
 struct pdl_ptx_module {
     pdl_inspection *inspection;
     const char *text;
@@ -136,11 +119,6 @@ struct pdl_ptx_module {
     uint32_t inner_registers;       /* declared by the number in inner scopes so far */
     uint64_t kept_effects;          /* in all summaries so far */
     struct pdl_arena arena;         /* summaries */
-    struct pdl_source_file *source; /* the source that was read last */
-    struct pdl_said said[PDL_IDIOMS];
-    struct pdl_sentence sentences[PDL_IDIOMS];
-    unsigned next_said, next_sentence;
-    const char *wait_name; /* what the text's first wait is written as; NULL: not known yet */
 };
 
 /* `.file 1 "a.cu"`; the number is that of .loc. */

@@ -311,30 +311,3 @@ static bool read_place(const struct pdl_ptx_module *module, const char *at, stru
     }
     return true;
 }
-
-const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module, const char *at,
-                                                  uint32_t *count)
-{
-    enum { FAR = 1 << 16 };
-    static const char word[] = ".loc";
-    const size_t length = sizeof(word) - 1;
-    const char *first = (size_t)(at - module->text) > FAR ? at - FAR : module->text;
-    struct pdl_place place = {.function = PDL_NONE, .caller = PDL_NONE};
-    *count = 0;
-    while (at > first && memcmp(at, word, length) != 0) {
-        at--;
-    }
-    if (memcmp(at, word, length) != 0 || !read_place(module, at + length, &place)) {
-        return NULL;
-    }
-    const pdl_inspect_place *frame = frame_of(module, &place);
-    const pdl_inspect_place **made =
-        frame != NULL ? pdl_arena_alloc(&module->inspection->arena, 2 * sizeof(*made)) : NULL;
-    if (made != NULL) {
-        *count = place.inlined_line != 0 ? 2 : 1;
-        for (uint32_t i = 0; i < *count; i++) {
-            made[i] = frame + i;
-        }
-    }
-    return made;
-}

@@ -45,15 +45,15 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             report, PDL_LINT_NO_TRIGGER, PDL_LINT_NOTE, NULL, 1,
             "the kernel waits and never triggers: the next one starts when all its "
             "blocks have ended, and only its launch latency is hidden",
-            pdl_report_sentence(report, "execute ", pdl_report_idiom(report)->trigger,
-                                " where the next kernel should start"));
+            "execute PDL_LAUNCH_DEPENDENTS() or cudaTriggerProgrammaticLaunchCompletion() where "
+            "the next kernel should start");
     }
     return status;
 }
 
 pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow *flow,
                            const struct pdl_effects *effects, const struct pdl_allows *allows,
-                           const struct pdl_parameter_name *names)
+                           const char *const *names)
 {
     struct pdl_report report = {
         .module = module,
@@ -63,9 +63,7 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
         .names = names,
         .kernel = module->inspection->kernels[module->inspection->kernel_count - 1],
     };
-    struct pdl_idiom idiom = {.report = &report};
     pdl_status status = PDL_SUCCESS;
-    report.idiom = &idiom;
     report.launched = pdl_launched_find(module->inspection, report.kernel->info->name);
     if (module->target < 90) {
         status = pdl_report_too_old(&report);
