@@ -7,8 +7,8 @@
  * of CUDA, and starts no process. `pdltool lint` and `pdltool inspect` use it.
  *
  * A pdl_inspection is the whole result for one input: images (a PTX text, a cubin), their kernels,
- * and findings. Only pdl_lint_suppress() and pdl_lint_suppress_finding() change it. It belongs to
- * its caller; its strings and structs live as long as it does.
+ * and findings. Only pdl_lint_suppress_finding() changes it. It belongs to its caller; its strings
+ * and structs live as long as it does.
  *
  * All structs here begin with `size`, and may grow at their end in later versions; see pdl/pdl.h.
  * The library returns them only by pointer: none is part of another, and arrays contain pointers.
@@ -189,7 +189,7 @@ typedef struct pdl_lint_finding {
     const char *machine;
 } pdl_lint_finding;
 
-/** A suppression, or a marker in the source, and its use. */
+/** A marker in the source, and its use. */
 typedef struct pdl_lint_suppression {
     uint32_t size;      /**< sizeof(pdl_lint_suppression) as the library was compiled. */
     uint32_t used;      /**< Findings that it suppressed; 0: it is not needed. */
@@ -387,43 +387,12 @@ PDL_API uint32_t pdl_inspect_version(void);
  * Suppressions
  * ---------------------------------------------------------------------------------------------- */
 
-/** A list of suppressions, read from text. Opaque. */
-typedef struct pdl_lint_suppressions pdl_lint_suppressions;
-
-/**
- * Reads suppressions: lines `RULE [KEY=PATTERN]... : REASON`, empty lines and `#` comments.
- *
- * RULE is a rule's id or `*`. Keys: `kernel` (mangled name), `file` (source file), `function`
- * (inlined function), `parameter` (name or number from 1), `line` (source line, a number). Patterns
- * are those of fnmatch(3); all given must match. The reason is required. `name` is for messages.
- *
- * PDL_ERROR_INVALID_ARGUMENT: an invalid line, with its number in pdl_inspect_last_error();
- * PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_lint_suppressions_read(const char *text, size_t size, const char *name,
-                                              pdl_lint_suppressions **suppressions);
-
-/** Frees suppressions; inspections they were applied to must have been destroyed. */
-PDL_API void pdl_lint_suppressions_destroy(pdl_lint_suppressions *suppressions);
-
-/**
- * Marks the findings that a suppression matches (`suppressed`), and counts its use. Not for an
- * inspection or suppressions that another thread uses.
- */
-PDL_API void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *inspection);
-
 /**
  * Marks one of an inspection's findings as suppressed, unless it is already. `reason` must live as
  * long as the inspection.
  */
 PDL_API void pdl_lint_suppress_finding(pdl_inspection *inspection, const pdl_lint_finding *finding,
                                        const char *reason);
-
-/** How many suppressions. */
-PDL_API size_t pdl_lint_suppressions_count(const pdl_lint_suppressions *suppressions);
-/** A suppression; NULL if there is none of that index. */
-PDL_API const pdl_lint_suppression *
-pdl_lint_suppressions_get(const pdl_lint_suppressions *suppressions, size_t index);
 
 #ifdef __cplusplus
 }
