@@ -38,8 +38,8 @@ typedef enum pdl_lint_level {
 } pdl_lint_level;
 
 /**
- * The list of rules: X(name, value, id, default level, summary). Values are never reused. Each has
- * a page docs/lint/ID.md. A finding's own level may be below its rule's if the code shows that it
+ * The list of rules: X(name, value, id, default level, summary). Values are never reused: 8, 9 and
+ * 11 are none any more. Each rule has a page docs/lint/ID.md. A finding's own level may be below its rule's if the code shows that it
  * may be right.
  */
 #define PDL_LINT_RULE_LIST(X)                                                                      \
@@ -56,13 +56,8 @@ typedef enum pdl_lint_level {
     X(PDL_LINT_TRIGGER_BEFORE_WAIT, 6, "trigger-before-wait", PDL_LINT_NOTE,                       \
       "the trigger comes before the wait")                                                         \
     X(PDL_LINT_NO_TRIGGER, 7, "no-trigger", PDL_LINT_NOTE, "the kernel waits and never triggers")  \
-    X(PDL_LINT_REPEATED_TRIGGER, 8, "repeated-trigger", PDL_LINT_NOTE,                             \
-      "a thread may trigger more than once")                                                       \
-    X(PDL_LINT_WAIT_IN_LOOP, 9, "wait-in-loop", PDL_LINT_NOTE, "the wait is in a loop")            \
     X(PDL_LINT_COMPILED_OUT, 10, "compiled-out", PDL_LINT_WARNING,                                 \
       "the code is for less than sm_90: its waits are missing or cannot be assembled")             \
-    X(PDL_LINT_BARRIER_BEFORE_WAIT, 11, "barrier-before-wait", PDL_LINT_NOTE,                      \
-      "a barrier of the block comes before the wait")                                              \
     X(PDL_LINT_EXIT_BEFORE_WAIT, 12, "exit-before-wait", PDL_LINT_NOTE,                            \
       "some threads leave before the wait")
 

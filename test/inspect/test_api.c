@@ -13,6 +13,10 @@ static void every_rule_has_an_id_a_level_and_a_summary(void **state)
     (void)state;
     for (int32_t i = 1; i < PDL_LINT_RULE_COUNT_; i++) {
         const pdl_lint_rule rule = (pdl_lint_rule)i;
+        if (i == 8 || i == 9 || i == 11) { /* rules of 0.2 */
+            assert_string_equal(pdl_lint_rule_id(rule), "unknown");
+            continue;
+        }
         assert_true(strlen(pdl_lint_rule_id(rule)) > 0);
         assert_true(strlen(pdl_lint_rule_summary(rule)) > 0);
         assert_int_equal(pdl_lint_rule_find(pdl_lint_rule_id(rule)), i);

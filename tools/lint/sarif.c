@@ -206,6 +206,9 @@ static json_t *rules(void)
     for (int value = 1; value < PDL_LINT_RULE_COUNT_; value++) {
         const pdl_lint_rule rule = (pdl_lint_rule)value;
         const char *id = pdl_lint_rule_id(rule);
+        if (pdl_lint_rule_find(id) != value) {
+            continue; /* a number that was a rule's */
+        }
         json_t *object = json_new_object();
         json_t *configuration = json_new_object();
         char *page = format_text("See share/doc/libpdl/docs/lint/%s.md.", id);

@@ -20,26 +20,6 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             "no change is needed if the next kernel waits before it touches what others write: its "
             "wait also covers the stores after a trigger");
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(
-            report, PDL_LINT_REPEATED_TRIGGER, &effects->repeated_trigger,
-            "a thread may trigger more than once here: only the first counts",
-            "trigger once, at the intended position");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(
-            report, PDL_LINT_WAIT_IN_LOOP, &effects->wait_in_loop,
-            "the wait is in a loop: it returns immediately after the first time, and costs an "
-            "instruction each time",
-            "wait once before the loop, if nothing in it can precede the wait");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(report, PDL_LINT_BARRIER_BEFORE_WAIT,
-                                        &effects->barrier_before_wait,
-                                        "a barrier of the block comes before the wait: no warp "
-                                        "reaches the wait before all have arrived here",
-                                        "no change is needed if the work before the wait needs it");
-    }
     if (status == PDL_SUCCESS && effects->trigger.count == 0 && !effects->unknown) {
         status = pdl_report_add_at(
             report, PDL_LINT_NO_TRIGGER, PDL_LINT_NOTE, NULL, 1,
