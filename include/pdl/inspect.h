@@ -39,8 +39,8 @@ typedef enum pdl_lint_level {
 
 /**
  * The list of rules: X(name, value, id, default level, summary). Values are never reused: 8, 9 and
- * 11 are none any more. Each rule has a page docs/lint/ID.md. A finding's own level may be below its rule's if the code shows that it
- * may be right.
+ * 11 were rules of 0.2. Each rule has a page docs/lint/ID.md. A finding's own level may be below
+ * its rule's if the code shows that it may be right.
  */
 #define PDL_LINT_RULE_LIST(X)                                                                      \
     X(PDL_LINT_READ_BEFORE_WAIT, 1, "read-before-wait", PDL_LINT_WARNING,                          \

@@ -152,16 +152,16 @@ static bool is_word(const char *at, const char *end, const char *word)
     return (size_t)(end - at) == strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* A statement that goes from `at` to the end of the line: of a list, or `launches FILE`, whose path may have blanks. */
-static void state(const struct reading *reading, struct lint_statement_list *list, const char *at,
-                  const char *end)
+/* A statement that goes from `at` to the end of the line: of a list or, for LINT_LISTS, `launches FILE`, whose path may
+ * have blanks. */
+static void state(const struct reading *reading, int list, const char *at, const char *end)
 {
     const char *const begin = skip_blanks(reading->line, at);
     char *const value = format_text("%.*s", (int)(end - at), at);
     char *const origin = format_text("%s:%u", reading->of, (unsigned)reading->number);
     char *const text = format_text("%.*s", (int)(end - begin), begin);
-    if (list != NULL) {
-        lint_state(list, value, origin, text);
+    if (list < LINT_LISTS) {
+        lint_state(&reading->statements->lists[list], value, origin, text);
         free(text);
     } else {
         lint_state_launches(reading->statements, value, origin, text);
@@ -326,7 +326,7 @@ static bool read_line(const struct reading *reading, const char *at, const char 
         if (last != end) {
             return wrong(reading, skip_blanks(last, end), "more than one pattern in the line");
         }
-        state(reading, &statements->lists[i], value, end);
+        state(reading, i, value, end);
         return true;
     }
     if (is_suppress || is_launches) {
@@ -336,7 +336,7 @@ static bool read_line(const struct reading *reading, const char *at, const char 
         }
         struct lint_suppression suppression = {0};
         if (is_launches) {
-            state(reading, NULL, value, end);
+            state(reading, LINT_LISTS, value, end);
         } else if (read_suppression(reading, value, end, &suppression)) {
             APPEND(&statements->suppressions, suppression);
         } else {
