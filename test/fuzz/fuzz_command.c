@@ -40,7 +40,8 @@ static void try_compiler(enum compiler_kind kind, const char *text)
     command_drop_launchers(&arguments);
     fuzz_expect(arguments.count > 0);
     (void)command_is_cuda(&arguments, "a.cpp");
-    command_read(&command, kind, &arguments, "/folder", "a.cu");
+    const struct foreign_words foreign = {.before = 1, .behind = strlen(text) % 3};
+    command_read(&command, kind, &arguments, "/folder", "a.cu", &foreign);
     fuzz_expect(arguments.count == 0 && command.arguments.count > 0);
     fuzz_expect(command.newest.number >= ARCHITECTURE_LEAST);
     command_make(&command, command.newest, "a.cu", "a.ptx", &made);

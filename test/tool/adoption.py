@@ -74,20 +74,19 @@ class Case(tooltest.Case):
 
 class Never(Case):
     def line(self, *kernels, arguments=()):
-        lines = [line for line in self.lint(*arguments, self.ptx(*kernels)).stdout.splitlines() if line.startswith("note: ") and "a race if launched" in line]
+        lines = [line for line in self.lint(*arguments, self.ptx(*kernels)).stdout.splitlines() if line.startswith("note: ") and "never wait" in line]
         self.assertLessEqual(len(lines), 1)
         return lines[0] if lines else None
 
-    TAIL = " (--level=note names them; --overlapped, --launches)"
-
-    def test_one_line_counts_all_kernels(self):
-        tail = ": a race if launched with overlap" + self.TAIL
-        self.assertEqual(self.line(never("a")), "note: 1 kernel never waits" + tail)
-        self.assertEqual(self.line(*map(never, "abcdef")), "note: 6 kernels never wait" + tail)
+    def test_one_line_tells_of_all_kernels(self):
+        tail = "; a race if they are launched with overlap (--overlapped, --launches)"
+        self.assertEqual(self.line(never("a")), "note: 1 kernel never waits: a; a race if it is launched with overlap (--overlapped, --launches)")
+        self.assertEqual(self.line(never("a"), never("b")), "note: 2 kernels never wait: a and b" + tail)
+        self.assertEqual(self.line(*map(never, "cab")), "note: 3 kernels never wait: a, b and c" + tail)
+        self.assertEqual(self.line(*map(never, "abcdef")), "note: 6 kernels never wait: a, b, c and 3 more" + tail)
 
     def test_a_wait_behind_a_flag_is_named(self):
-        tail = ": a race if launched with overlap and without the wait" + self.TAIL
-        one = "note: 1 kernel waits only if a flag is set" + tail
+        one = "note: 1 kernel never waits unless a flag is set: a; a race if it is launched with overlap and does not wait (--overlapped, --launches)"
         trigger = "@%p1 bra B;\n" + TRIGGER + "B:\n"
         for title, body, named in (
             ("set to wait", BY_FLAG, True),
@@ -106,9 +105,20 @@ class Never(Case):
                 self.assertEqual(self.line(flagged("a", body)), one if named else None)
         for arguments in (["--overlapped=a"], ["--level=note"], ["--project", self.file("s", "suppress no-wait kernel=a : x\n")], ["--project", self.file("l", "plain a\n")]):
             self.assertIsNone(self.line(flagged("a"), arguments=arguments))
-        self.assertEqual(self.line(*map(flagged, "cab")), "note: 3 kernels wait only if a flag is set" + tail)
-        self.assertEqual(self.line(never("b"), flagged("c"), never("a")), "note: 2 kernels never wait, 1 kernel waits only if a flag is set" + tail)
+        self.assertIn(": 3 kernels never wait unless a flag is set: a, b and c; a race if they are launched", self.line(*map(flagged, "cab")))
+        self.assertIn(
+            ": 2 kernels never wait: a and b; 1 kernel never waits unless a flag is set: c; a race if they are launched with overlap and do not wait",
+            self.line(never("b"), flagged("c"), never("a")),
+        )
+        # A flag of the host is not the template's, whose other instance waits.
+        self.assertIn("1 kernel never waits unless", self.line(right("_Z1kILb1EEvPf"), flagged("_Z1kILb0EEvPf"), never("_Z1kILb2EEvPf")))
         self.lint("--fail-on=warning", self.ptx(flagged("a")), code=0)
+
+    def test_instances_of_a_template_are_one_name(self):
+        if "demangled" in tooltest.without:
+            self.skipTest("no demangler in this build")
+        line = self.line(never("_Z1kIfEvPfS0_"), never("_Z1kIdEvPdS0_"))
+        self.assertIn("2 kernels never wait: instances of 1 template: k;", line)
 
     def test_it_does_not_make_the_exit_code(self):
         self.lint("--fail-on=warning", self.ptx(never()), code=0)
@@ -116,11 +126,31 @@ class Never(Case):
     def test_kernels_that_touch_no_memory_are_left_out(self):
         self.assertIsNone(self.line(kernel("a"), kernel("b", ".shared .u32 s; st.shared.u32 [s], 1;\n")))
 
+    def test_instances_that_differ_in_a_flag_from_one_that_waits_are_left_out(self):
+        for waits, other, left_out in (
+            ("_Z1kILb1EEvPf", "_Z1kILb0EEvPf", True),
+            ("_Z1kIfLi4ELb1EEvPT_", "_Z1kIfLin8ELb0EEvPT_", True),
+            ("_Z1kIL4Mode1EEvPf", "_Z1kIL4Mode0EEvPf", True),
+            ("_Z1kILN2ns4ModeE1EEvPf", "_Z1kILN2ns4ModeE0EEvPf", True),
+            ("_Z1kI6TraitsIfLb1EEEvPf", "_Z1kI6TraitsIfLb0EEEvPf", True),
+            ("_Z1kIfEvPf", "_Z1kIdEvPf", False),  # another kernel may be in the type
+            ("_Z1kI1AEvPf", "_Z1kI1BEvPf", False),
+            ("_Z1kILb1EEvPf", "_Z1jILb0EEvPf", False),
+            ("_ZL6kernelPf", "_ZL6kernelPd", False),
+        ):
+            with self.subTest(other):
+                self.assertEqual(self.line(right(waits), never(other)) is None, left_out)
+
     def test_what_is_known_is_left_out(self):
         for arguments in (["--overlapped=a"], ["--level=error"], ["--project", self.file("s", "suppress no-wait kernel=a : x\n")]):
             self.assertIsNone(self.line(never("a"), arguments=arguments))
         self.assertIsNone(self.line(kernel("a", WRITE, TRIGGER)))  # a warning of its own
         self.assertIsNone(self.line(right("a")))
+
+    def test_strange_names_are_no_trouble(self):
+        for name in ("_ZL", "_Z99k", "_ZLN", "_ZLNS", "_ZLNS_", "_ZL1", "_Z1kIL", "_Z1kILb", "_ZLb1", "_ZLSt", "_Z1kILN1aE", "_Z" + "9" * 40):
+            with self.subTest(name):
+                self.assertIn(name if "demangled" in tooltest.without else "1 kernel", self.line(right(), never(name)))
 
 
 class Launches(Case):

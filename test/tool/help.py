@@ -179,7 +179,7 @@ class Help(Case):
             (["lint", "--no-p=1", "--"], "pdltool lint: error: '--no-project' takes no value\n"),
             (["lint", "--le"], "pdltool lint: error: '--level' needs a value; see 'pdltool lint --help'\n"),
             (["lint", "-j"], "pdltool lint: error: '-j' needs a value; see 'pdltool lint --help'\n"),
-            (["lint", "--no-"], "pdltool lint: error: ambiguous option '--no-': '--no-project' or '--no-source'?\n"),
+            (["lint", "--no-"], "pdltool lint: error: ambiguous option '--no-': '--no-project' or '--no-database-compiler' or '--no-source'?\n"),
         ):
             result = self.tool(*words)
             self.assertEqual((result.stdout, result.stderr, result.returncode), ("", said, 2))
@@ -237,7 +237,7 @@ class Completion(Case):
                 self.assertEqual(set(self.complete(*command, "-")), expected)
 
     def test_options_after_a_partial_word_are_completed(self):
-        self.assertEqual(self.complete("lint", "--no-"), ["--no-project", "--no-source"])
+        self.assertEqual(self.complete("lint", "--no-"), ["--no-database-compiler", "--no-project", "--no-source"])
         self.assertEqual(self.complete("lint", "--json", "fc.ptx", "--no-s"), ["--no-source"])
         self.assertEqual(self.complete("--v"), ["--version"])
 

@@ -398,6 +398,30 @@ class Database(Case):
         result = self.lint("-p", "build", "--nvcc=./here")
         self.assertEqual((result.returncode, self.compiled()), (1, ["d.cu"]))
 
+    def test_no_compiler_of_the_database_is_run(self):
+        theirs = self.compiler("theirs/nvcc")
+        wrapper = self.compiler("theirs/wrapper")
+        self.file("host.rsp", f"-ccbin {wrapper} -DY")
+        for command in (theirs, wrapper, f"ccache {theirs}", "nvcc --options-file host.rsp", "nvcc @host.rsp", f"{theirs} -ccbin {wrapper}", f"nvcc --compiler-bindir={wrapper}", f"nvcc -ccbin={wrapper}"):
+            self.database(self.entry("a.cu", command + " -DX -c"))
+            for options, mine in (([], "../bin/nvcc"), (["--nvcc=../bin/nvcc"], "../bin/nvcc")):
+                result = self.lint("-p", "build", "--no-database-compiler", *options)
+                words = self.commands()[0]["argv"]
+                self.assertEqual((result.returncode, os.path.realpath(words[0])), (1, os.path.realpath(self.path(mine))))
+                self.assertEqual(("-DX" in words, [word for word in words if "theirs" in word or word.startswith(("-ccbin", "--compiler-bindir", "@"))]), (True, []))
+        self.file("loop.rsp", f"-DL @loop.rsp -ccbin {wrapper}")
+        self.database(self.entry("a.cu", "nvcc @loop.rsp -c"), self.entry("b.cu"))
+        result = self.lint("-p", "build", "--no-database-compiler")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
+        self.assertIn("a.cu: error: a response file of its command cannot be read\n", result.stderr)
+        self.database(self.entry("a.cu"), self.entry("b.cu", "clang++ -c"))
+        result = self.lint("-p", "build", "--no-database-compiler")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["a.cu"]))
+        self.assertIn("1 file skipped: the options are those of clang++", result.stderr)
+        result = self.lint("-p", "build", "--no-database-compiler", "--nvcc=clang++")
+        self.assertEqual((result.returncode, self.compiled()), (2, ["b.cu"]))
+        self.assertEqual(self.words("-p", "build", "--no-database-compiler", "--", "-ccbin", "mine")[1:3], ["-ccbin", "mine"])
+
     def test_what_is_not_a_database(self):
         self.file("build/compile_commands.json", "")
         for content, what in (

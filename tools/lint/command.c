@@ -125,6 +125,7 @@ enum effect {
     KEEP_VALUE, /* its value may be the next argument */
     DROP,
     DROP_VALUE,
+    HOST,     /* a compiler that nvcc runs */
     SEPARATE, /* code that calls other files': -rdc=true says it in PTX */
     ARCHITECTURE,
     GENERATE, /* arch=compute_90,code=sm_90 */
@@ -157,9 +158,10 @@ static const struct rule nvcc_rules[] = {
     {"arch gpu-architecture", ARCHITECTURE},
     {"gencode generate-code", GENERATE},
     {"optf options-file", RESPONSE},
+    {"ccbin compiler-bindir", HOST},
     {"x", LANGUAGE},
     {"include pre-include D define-macro U undefine-macro I include-path isystem "
-     "system-include ccbin compiler-bindir arbin archiver-binary cudart cudadevrt ldir "
+     "system-include arbin archiver-binary cudart cudadevrt ldir "
      "libdevice-directory target-dir target-directory O optimize ftemplate-backtrace-limit "
      "ftemplate-depth std m machine Xcompiler Xcudafe Xcicc compiler-options "
      "static-global-template-stub device-entity-has-hidden-visibility rdc "
@@ -306,8 +308,9 @@ struct reading {
     const char *directory;
     const char *file;
     size_t at;
-    int responses; /* how many more are opened */
-    bool language; /* -x was there */
+    const struct foreign_words *foreign; /* NULL: none */
+    int responses;                       /* how many more are opened */
+    bool language;                       /* -x was there */
     bool separate;
     bool optimizes; /* clang: -O1 or more was the last of them */
 };
@@ -338,6 +341,12 @@ static const char *value_of(struct reading *reading, struct option_name name)
     return reading->from->items[reading->at++];
 }
 
+static bool is_foreign(const struct reading *reading, size_t index)
+{
+    return reading->foreign != NULL && index >= reading->foreign->before &&
+           index + reading->foreign->behind < reading->from->count;
+}
+
 static void read_word(struct reading *reading)
 {
     struct command *const to = reading->to;
@@ -351,7 +360,10 @@ static void read_word(struct reading *reading)
         return;
     }
     const struct option_name name = name_of(word);
-    const enum effect effect = effect_of(to->kind, word, name);
+    enum effect effect = effect_of(to->kind, word, name);
+    if (effect == HOST) {
+        effect = is_foreign(reading, index) ? DROP_VALUE : KEEP_VALUE;
+    }
     if (to->kind == COMPILER_CLANG && strncmp(word, "-O", 2) == 0) {
         reading->optimizes = effect == KEEP;
     }
@@ -369,6 +381,7 @@ static void read_word(struct reading *reading)
             take_value(reading, true);
         }
         break;
+    case HOST: /* is one of the others by now */
     case DROP:
         break;
     case DROP_VALUE:
@@ -388,6 +401,8 @@ static void read_word(struct reading *reading)
         const size_t last = reading->at - 1; /* the option's own word, or its value */
         if (open_responses(reading->from, last, names, reading->directory, &reading->responses)) {
             reading->at = last;
+        } else if (is_foreign(reading, index)) { /* it may name a host compiler */
+            to->unread = true;
         } else { /* the compiler says what is wrong with it */
             for (size_t i = index; i <= last; i++) {
                 argv_add(&to->arguments, reading->from->items[i]);
@@ -400,13 +415,14 @@ static void read_word(struct reading *reading)
 }
 
 void command_read(struct command *command, enum compiler_kind kind, struct argv *arguments,
-                  const char *directory, const char *file)
+                  const char *directory, const char *file, const struct foreign_words *foreign)
 {
     struct reading reading = {.from = arguments,
                               .to = command,
                               .directory = directory,
                               .file = file,
                               .at = 1,
+                              .foreign = foreign,
                               .responses = MOST_RESPONSES};
     *command = (struct command){.kind = kind};
     argv_add(&command->arguments, arguments->items[0]);

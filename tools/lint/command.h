@@ -59,12 +59,19 @@ struct command {
     struct architecture newest; /* of those from sm_90 on that it names, else the default */
     bool named;                 /* it names one */
     bool older;                 /* it names others */
+    bool unread; /* a response file of foreign words cannot be read: it is not to be run */
 };
 
-/* Reads a command whose working directory is `directory` (NULL: the tool's), and opens its response files. The arguments
- * move to the result. */
+/* Words of a command, but for so many at its beginning and its end, that are not to name a compiler. */
+struct foreign_words {
+    size_t before, behind;
+};
+
+/* Reads a command whose working directory is `directory` (NULL: the tool's), and opens its response files. What foreign
+ * words (NULL: there are none) say of the host compiler is left out, in response files as well. The arguments move to
+ * the result. */
 void command_read(struct command *command, enum compiler_kind kind, struct argv *arguments,
-                  const char *directory, const char *file);
+                  const char *directory, const char *file, const struct foreign_words *foreign);
 void command_free(struct command *command);
 
 /* The arguments that have PTX written. */

@@ -142,9 +142,13 @@ void lint_source_text_free(struct lint_source_text *sources);
 const char *lint_source_line(struct lint_source_text *sources, const struct input *input,
                              const char *path, uint32_t line, size_t *length);
 
-/* "8 kernels never wait, 1 kernel waits only if a flag is set: …", which the caller frees; NULL if there are none. Left out
- * are those that access no global memory, and those of which it is known how they are launched. */
+/* "8 kernels never wait: a, b, c and 5 more; 1 kernel never waits unless a flag is set: d; …", which the caller frees; NULL if
+ * there are none. Left out are those that access no global memory, those of which it is known how they are launched, and
+ * instances of templates that never wait and differ from others, which do, in flags and numbers only. */
 char *lint_never_text(const struct inputs *inputs);
+
+/* What kernels that differ in the values of template arguments only have in common, which the caller frees. */
+char *lint_family(const char *name);
 
 /* For another command: what is found in PTX, as text on standard output. Returns an exit code. */
 int lint_ptx(const char *name, const char *ptx, size_t size, const char *const *constant_params,

@@ -39,6 +39,8 @@ static void usage(void)
                 "                        all CUDA sources in BUILD/compile_commands.json, or the\n"
                 "                        named ones\n"
                 "  --nvcc PATH           the compiler, nvcc or clang (default: nvcc on PATH)\n"
+                "  --no-database-compiler\n"
+                "                        run no compiler that BUILD names, only that of --nvcc\n"
                 "  --arch ARCH[,ARCH...] compile for these architectures, such as sm_90a\n"
                 "  -j, --jobs N          run N compilers in parallel (default: one per core)\n"
                 "  --max-unpacked SIZE   limit of unpacked code per input, such as 64M or 1G\n"
@@ -127,6 +129,9 @@ static bool read_option(struct lint_options *options, int option)
     case 'C':
         options->compiler = optarg;
         return true;
+    case 'D':
+        options->no_database_compiler = true;
+        return true;
     case 'a':
         options->architecture = optarg;
         return true;
@@ -177,6 +182,7 @@ bool lint_read_options(struct lint_options *options, int argc, char **argv)
                                           {"require-checked", no_argument, NULL, 'q'},
                                           {"compile-commands", required_argument, NULL, 'p'},
                                           {"nvcc", required_argument, NULL, 'C'},
+                                          {"no-database-compiler", no_argument, NULL, 'D'},
                                           {"arch", required_argument, NULL, 'a'},
                                           {"jobs", required_argument, NULL, 'j'},
                                           {"max-unpacked", required_argument, NULL, 'u'},

@@ -24,8 +24,9 @@ struct lint_options {
     bool require_checked;
     /* what is read */
     struct lint_strings files;
-    const char *compile_commands;         /* the file or its folder, or NULL */
-    const char *compiler;                 /* --nvcc, or NULL */
+    const char *compile_commands; /* the file or its folder, or NULL */
+    const char *compiler;         /* --nvcc, or NULL */
+    bool no_database_compiler;
     const char *architecture;             /* --arch, or NULL */
     struct lint_strings compiler_options; /* behind `--` */
     int jobs;                             /* 0: as many as there are cores */

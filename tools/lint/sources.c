@@ -105,6 +105,7 @@ struct making {
     const struct architectures *wanted; /* those of --arch */
     struct units *units;
     size_t older; /* whose commands name older architectures only */
+    bool failed;  /* something was not compiled that has to be */
 };
 
 static void add_unit(const struct making *making, const struct command *command,
@@ -145,21 +146,30 @@ static void make_units(struct making *making, const struct compilation *compilat
     const bool database = options->compile_commands != NULL;
     struct argv arguments = {0};
     struct command command;
+    struct foreign_words foreign;
     argv_add(&arguments, compilation->arguments.items[0]);
     if (kind == COMPILER_NVCC) { /* nvcc itself would add them to what is asked of it here */
         add_variable(&arguments, "NVCC_PREPEND_FLAGS");
     }
+    foreign.before = arguments.count;
     for (size_t i = 1; i < compilation->arguments.count; i++) {
         argv_add(&arguments, compilation->arguments.items[i]);
     }
+    foreign.behind = arguments.count;
     for (size_t i = 0; database && i < options->compiler_options.count; i++) {
         argv_add(&arguments, options->compiler_options.items[i]);
     }
     if (kind == COMPILER_NVCC) {
         add_variable(&arguments, "NVCC_APPEND_FLAGS");
     }
-    command_read(&command, kind, &arguments, compilation->directory, compilation->file);
-    if (making->wanted->count > 0) {
+    foreign.behind = arguments.count - foreign.behind;
+    command_read(&command, kind, &arguments, compilation->directory, compilation->file,
+                 database && options->no_database_compiler ? &foreign : NULL);
+    if (command.unread) {
+        print_line(stderr, "%s: error: a response file of its command cannot be read",
+                   compilation->file);
+        making->failed = true;
+    } else if (making->wanted->count > 0) {
         for (size_t i = 0; i < making->wanted->count; i++) {
             add_unit(making, &command, compilation, making->wanted->items[i]);
         }
@@ -295,7 +305,8 @@ static void drop_twins(struct units *units)
 static enum compiler_kind take_compiler(const struct lint_options *options, struct argv *arguments)
 {
     command_drop_launchers(arguments);
-    const char *const compiler = options->compiler;
+    const bool alone = options->no_database_compiler;
+    const char *const compiler = alone && options->compiler == NULL ? "nvcc" : options->compiler;
     const enum compiler_kind kind = compiler_kind_of(arguments->items[0]);
     if (compiler == NULL) {
         return kind;
@@ -303,7 +314,7 @@ static enum compiler_kind take_compiler(const struct lint_options *options, stru
     enum compiler_kind wanted = compiler_kind_of(compiler);
     wanted = wanted == COMPILER_UNKNOWN ? COMPILER_NVCC : wanted;
     if (kind != COMPILER_UNKNOWN && kind != wanted) {
-        return kind; /* its options are those of the other compiler */
+        return alone ? COMPILER_UNKNOWN : kind; /* its options are those of the other compiler */
     }
     free(arguments->items[0]);
     arguments->items[0] = strchr(compiler, '/') != NULL
@@ -334,9 +345,16 @@ static void find_entries(struct making *making, struct compilations *compilation
     drop_twins(making->units);
     if (unknown > 0) {
         char *const files = format_count(unknown, "file", "files");
-        print_note("%s skipped: %s has the name of neither nvcc nor clang; --nvcc sets the "
-                   "compiler",
-                   files, example);
+        if (making->options->no_database_compiler) {
+            print_error("%s skipped: the options are those of %s, which --no-database-compiler "
+                        "does not run; --nvcc sets the compiler",
+                        files, example);
+            making->failed = true;
+        } else {
+            print_note("%s skipped: %s has the name of neither nvcc nor clang; --nvcc sets the "
+                       "compiler",
+                       files, example);
+        }
         free(files);
     }
 }
@@ -358,6 +376,7 @@ static bool find_in_database(struct making *making, const struct lint_strings *f
             selections[i].path = path_real(NULL, files->items[i]);
         }
         find_entries(making, &compilations, selections, files->count);
+        found = !making->failed;
         for (size_t i = 0; i < files->count; i++) {
             if (!selections[i].used) {
                 print_line(stderr, "%s: error: no CUDA source of %s", files->items[i], path);

@@ -381,7 +381,7 @@ static void print_never(const struct lint_report *report, const struct colours *
     if (text != NULL) {
         printf("%snote:%s ", colours->note, colours->end);
         print_plain(stdout, text);
-        (void)puts(report->by_rtc ? "" : " (--level=note names them; --overlapped, --launches)");
+        (void)puts(report->by_rtc ? "" : " (--overlapped, --launches)");
     }
     free(text);
 }
