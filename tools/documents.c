@@ -42,7 +42,6 @@ bool instrument_print_json(const char *name, const pdl_instrumentation *result)
         json_set(object, "trigger_line", json_number_from(kernel->trigger_line, 1));
         json_set(object, "trigger_points", json_number_from(kernel->trigger_points, 1));
         json_set(object, "coherent_loads", json_number(kernel->loads));
-        json_set(object, "prefetches", json_number(kernel->prefetches));
         json_add(kernels, object);
         free(demangled);
     }

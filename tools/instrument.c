@@ -44,8 +44,6 @@ static void usage(void)
                 "                          well; default: .pdl-lint in the input's folder or\n"
                 "                          the nearest one above it\n"
                 "      --no-project        take no project file\n"
-                "      --prefetch          prefetch to L2, before the wait, what is read first\n"
-                "                          through constant parameters after it\n"
                 "      --raise-target      raise sm_70 to sm_89 to sm_90, and older PTX to 7.8\n"
                 "      --summary           print only how many kernels were instrumented\n"
                 "      --json              write the report as JSON; needs --output\n"
@@ -65,7 +63,7 @@ struct request {
     struct lint_strings selected; /* names that the patterns match, owned */
     const char *output;
     int32_t wait, trigger;
-    bool raise, prefetch, summary, json;
+    bool raise, summary, json;
 };
 
 /* ---- the report --------------------------------------------------------------------------------- */
@@ -214,8 +212,7 @@ static int instrument(struct request *request, const pdl_inspect_options *stated
             return code;
         }
     }
-    options.flags = (request->raise ? PDL_INSTRUMENT_RAISE_TARGET : 0) |
-                    (request->prefetch ? PDL_INSTRUMENT_PREFETCH : 0);
+    options.flags = request->raise ? PDL_INSTRUMENT_RAISE_TARGET : 0;
     options.wait = request->wait;
     options.trigger = request->trigger;
     options.constant_params = stated->constant_params;
@@ -273,7 +270,6 @@ enum {
     OPTION_CONSTANT,
     OPTION_PROJECT,
     OPTION_NO_PROJECT,
-    OPTION_PREFETCH,
     OPTION_RAISE,
     OPTION_SUMMARY,
     OPTION_JSON
@@ -314,9 +310,6 @@ static bool read_option(struct request *request, int option)
     case OPTION_NO_PROJECT:
         request->lint.no_project = true;
         return true;
-    case OPTION_PREFETCH:
-        request->prefetch = true;
-        return true;
     case OPTION_RAISE:
         request->raise = true;
         return true;
@@ -342,7 +335,6 @@ static int read_options(struct request *request, int argc, char **argv)
         {"constant-param", required_argument, NULL, OPTION_CONSTANT},
         {"project", required_argument, NULL, OPTION_PROJECT},
         {"no-project", no_argument, NULL, OPTION_NO_PROJECT},
-        {"prefetch", no_argument, NULL, OPTION_PREFETCH},
         {"raise-target", no_argument, NULL, OPTION_RAISE},
         {"summary", no_argument, NULL, OPTION_SUMMARY},
         {"json", no_argument, NULL, OPTION_JSON},

@@ -7,8 +7,8 @@
  * of CUDA, and starts no process. `pdltool lint` and `pdltool inspect` use it.
  *
  * A pdl_inspection is the whole result for one input: images (a PTX text, a cubin), their kernels,
- * and findings. Only pdl_lint_suppress() and pdl_lint_suppress_finding() change it. It belongs to
- * its caller; its strings and structs live as long as it does.
+ * and findings. Only pdl_lint_suppress_finding() changes it. It belongs to its caller; its strings
+ * and structs live as long as it does.
  *
  * All structs here begin with `size`, and may grow at their end in later versions; see pdl/pdl.h.
  * The library returns them only by pointer: none is part of another, and arrays contain pointers.
@@ -38,9 +38,9 @@ typedef enum pdl_lint_level {
 } pdl_lint_level;
 
 /**
- * The list of rules: X(name, value, id, default level, summary). Values are never reused. Each has
- * a page docs/lint/ID.md. A finding's own level may be below its rule's if the code shows that it
- * may be right.
+ * The list of rules: X(name, value, id, default level, summary). Values are never reused: 8, 9 and
+ * 11 were rules of 0.2. Each rule has a page docs/lint/ID.md. A finding's own level may be below
+ * its rule's if the code shows that it may be right.
  */
 #define PDL_LINT_RULE_LIST(X)                                                                      \
     X(PDL_LINT_READ_BEFORE_WAIT, 1, "read-before-wait", PDL_LINT_WARNING,                          \
@@ -56,13 +56,8 @@ typedef enum pdl_lint_level {
     X(PDL_LINT_TRIGGER_BEFORE_WAIT, 6, "trigger-before-wait", PDL_LINT_NOTE,                       \
       "the trigger comes before the wait")                                                         \
     X(PDL_LINT_NO_TRIGGER, 7, "no-trigger", PDL_LINT_NOTE, "the kernel waits and never triggers")  \
-    X(PDL_LINT_REPEATED_TRIGGER, 8, "repeated-trigger", PDL_LINT_NOTE,                             \
-      "a thread may trigger more than once")                                                       \
-    X(PDL_LINT_WAIT_IN_LOOP, 9, "wait-in-loop", PDL_LINT_NOTE, "the wait is in a loop")            \
     X(PDL_LINT_COMPILED_OUT, 10, "compiled-out", PDL_LINT_WARNING,                                 \
       "the code is for less than sm_90: its waits are missing or cannot be assembled")             \
-    X(PDL_LINT_BARRIER_BEFORE_WAIT, 11, "barrier-before-wait", PDL_LINT_NOTE,                      \
-      "a barrier of the block comes before the wait")                                              \
     X(PDL_LINT_EXIT_BEFORE_WAIT, 12, "exit-before-wait", PDL_LINT_NOTE,                            \
       "some threads leave before the wait")
 
@@ -189,7 +184,7 @@ typedef struct pdl_lint_finding {
     const char *machine;
 } pdl_lint_finding;
 
-/** A suppression, or a marker in the source, and its use. */
+/** A marker in the source, and its use. */
 typedef struct pdl_lint_suppression {
     uint32_t size;      /**< sizeof(pdl_lint_suppression) as the library was compiled. */
     uint32_t used;      /**< Findings that it suppressed; 0: it is not needed. */
@@ -210,8 +205,7 @@ typedef struct pdl_inspect_options {
      * Each is NAME or NUMBER (from 1), or KERNEL:NAME or KERNEL:NUMBER. KERNEL, for the mangled
      * name, and NAME are patterns as in fnmatch(3). In a struct, a suffix +BYTE selects the pointer
      * at that offset, or the array of pointers that begins there. +BYTE:SIZE selects all pointers
-     * in these bytes, and .MEMBER or .MEMBER[INDEX] those of a member. Names come from the source
-     * or the PTX.
+     * in these bytes. Names come from the source or the PTX.
      */
     const char *const *constant_params;
     uint64_t constant_param_count; /**< How many `constant_params`. */
@@ -388,43 +382,12 @@ PDL_API uint32_t pdl_inspect_version(void);
  * Suppressions
  * ---------------------------------------------------------------------------------------------- */
 
-/** A list of suppressions, read from text. Opaque. */
-typedef struct pdl_lint_suppressions pdl_lint_suppressions;
-
-/**
- * Reads suppressions: lines `RULE [KEY=PATTERN]... : REASON`, empty lines and `#` comments.
- *
- * RULE is a rule's id or `*`. Keys: `kernel` (mangled name), `file` (source file), `function`
- * (inlined function), `parameter` (name or number from 1), `line` (source line, a number). Patterns
- * are those of fnmatch(3); all given must match. The reason is required. `name` is for messages.
- *
- * PDL_ERROR_INVALID_ARGUMENT: an invalid line, with its number in pdl_inspect_last_error();
- * PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_lint_suppressions_read(const char *text, size_t size, const char *name,
-                                              pdl_lint_suppressions **suppressions);
-
-/** Frees suppressions; inspections they were applied to must have been destroyed. */
-PDL_API void pdl_lint_suppressions_destroy(pdl_lint_suppressions *suppressions);
-
-/**
- * Marks the findings that a suppression matches (`suppressed`), and counts its use. Not for an
- * inspection or suppressions that another thread uses.
- */
-PDL_API void pdl_lint_suppress(pdl_lint_suppressions *suppressions, pdl_inspection *inspection);
-
 /**
  * Marks one of an inspection's findings as suppressed, unless it is already. `reason` must live as
  * long as the inspection.
  */
 PDL_API void pdl_lint_suppress_finding(pdl_inspection *inspection, const pdl_lint_finding *finding,
                                        const char *reason);
-
-/** How many suppressions. */
-PDL_API size_t pdl_lint_suppressions_count(const pdl_lint_suppressions *suppressions);
-/** A suppression; NULL if there is none of that index. */
-PDL_API const pdl_lint_suppression *
-pdl_lint_suppressions_get(const pdl_lint_suppressions *suppressions, size_t index);
 
 #ifdef __cplusplus
 }

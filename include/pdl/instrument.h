@@ -66,11 +66,6 @@ typedef struct pdl_instrument_options {
 /** Do not open source files to learn the names of parameters. */
 #define PDL_INSTRUMENT_NO_SOURCES 2u
 
-/** Prefetch to L2, before the wait, what the kernel reads first through constant parameters after it.
- * There are at most eight prefetches, of addresses that are computed before the wait and that the
- * thread reads in any case. */
-#define PDL_INSTRUMENT_PREFETCH 4u
-
 /** Options with some of them named: `&PDL_INSTRUMENT_OPTIONS(.wait = PDL_INSTRUMENT_HOIST)`, in C99
  * and C++20. */
 #ifdef __cplusplus
@@ -118,8 +113,6 @@ typedef struct pdl_instrument_kernel {
     uint32_t loads;
     /** The points that PDL_INSTRUMENT_TRIGGER_POINT chooses from, where that was asked for; else 0. */
     uint32_t trigger_points;
-    uint32_t prefetches; /**< Inserted prefetches. */
-    uint32_t reserved;   /**< 0. */
     const char *name;    /**< Mangled. */
     const char *message; /**< Why it was refused, a clause; else NULL. */
 } pdl_instrument_kernel;

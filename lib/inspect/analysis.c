@@ -8,7 +8,6 @@
 #include "inspect/image.h"
 #include "inspect/ptx/places.h"
 #include "inspect/rules/machine.h"
-#include "inspect/rules/members.h"
 #include "inspect/rules/rules.h"
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
@@ -18,28 +17,23 @@ static uint32_t known(bool yes, bool unknown)
     return yes ? PDL_YES : unknown ? PDL_UNKNOWN : PDL_NO;
 }
 
-const struct pdl_parameter_name *pdl_parameter_names(struct analysis *analysis,
-                                                     const struct pdl_ptx_function *function,
-                                                     const char *kernel,
-                                                     const pdl_inspect_place *place, bool *ok)
+const char *const *pdl_parameter_names(struct analysis *analysis,
+                                       const struct pdl_ptx_function *function, const char *kernel,
+                                       const pdl_inspect_place *place, bool *ok)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_arena *arena = &module->inspection->arena;
     *ok = true;
     if (place != NULL && place->file != NULL &&
         !(module->inspection->options->flags & PDL_INSPECT_NO_SOURCES)) {
-        struct pdl_parameter_name *names = pdl_source_parameters(
+        const char *const *names = pdl_source_parameters(
             &analysis->source, arena, place->file, place->line, kernel, function->parameter_count);
-        for (uint32_t i = 0; names != NULL && i < function->parameter_count; i++) {
-            pdl_members_read(&analysis->source, arena, &names[i],
-                             module->parameters[function->first_parameter + i].size);
-        }
         *ok = !analysis->source.no_memory;
         if (names != NULL || !*ok) {
             return names;
         }
     }
-    struct pdl_parameter_name *made =
+    const char **made =
         pdl_arena_alloc(arena, ((size_t)function->parameter_count + 1) * sizeof(*made));
     *ok = made != NULL;
     for (uint32_t i = 0; made != NULL && i < function->parameter_count; i++) {
@@ -53,8 +47,8 @@ const struct pdl_parameter_name *pdl_parameter_names(struct analysis *analysis,
         if ((length > own && memcmp(text, kernel, own) == 0) || length > PDL_SOURCE_NAME_MAX) {
             continue;
         }
-        made[i].text = pdl_arena_copy(arena, text, length);
-        *ok = *ok && made[i].text != NULL;
+        made[i] = pdl_arena_copy(arena, text, length);
+        *ok = *ok && made[i] != NULL;
     }
     return made;
 }
@@ -62,7 +56,7 @@ const struct pdl_parameter_name *pdl_parameter_names(struct analysis *analysis,
 static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &analysis->module;
-    struct pdl_work *work = &analysis->work[0];
+    struct pdl_work *work = &analysis->work;
     const struct pdl_body *body = &work->body;
     const struct pdl_flow *flow = &work->flow;
     const struct pdl_effects *effects = &work->effects;
@@ -93,7 +87,7 @@ static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_fun
     if (module->inspection->options->flags & PDL_INSPECT_FACTS_ONLY) {
         return PDL_SUCCESS;
     }
-    const struct pdl_parameter_name *names =
+    const char *const *names =
         pdl_parameter_names(analysis, function, info.name, kernel.place, &ok);
     if (!ok) {
         return pdl_ptx_no_memory();
@@ -127,7 +121,7 @@ static pdl_status read_all(struct analysis *analysis)
     for (uint32_t i = 0; i < module->function_count && status == PDL_SUCCESS; i++) {
         const struct pdl_ptx_function *function = &module->functions[i];
         if (function->is_entry && function->has_body) {
-            status = pdl_function_analyse(analysis, function, NULL, 0);
+            status = pdl_function_analyse(analysis, function);
             if (status == PDL_SUCCESS) {
                 status = add_kernel(analysis, function);
                 pdl_ptx_forget_names(module, names);
@@ -159,7 +153,6 @@ pdl_status pdl_analysis_open(pdl_inspection *inspection, const char *text, size_
     }
     made->module.inspection = inspection;
     made->module.image = image;
-    made->module.source = &made->source;
     made->module.text = text;
     made->module.end = text + size;
     *analysis = made;
@@ -172,15 +165,11 @@ void pdl_analysis_close(struct analysis *analysis)
     pdl_allows_free(&analysis->allows);
     pdl_targets_free(&analysis->targets);
     pdl_splice_free(&analysis->splice);
-    for (unsigned i = 0; i <= PDL_SPECIAL_DEPTH; i++) {
-        struct pdl_work *work = &analysis->work[i];
-        pdl_effects_free(&work->effects);
-        pdl_flow_free(&work->flow);
-        pdl_folding_free(&work->folding);
-        pdl_values_free(&work->values);
-        pdl_cfg_free(&work->cfg);
-        pdl_ptx_body_free(&work->body);
-    }
+    pdl_effects_free(&analysis->work.effects);
+    pdl_flow_free(&analysis->work.flow);
+    pdl_values_free(&analysis->work.values);
+    pdl_cfg_free(&analysis->work.cfg);
+    pdl_ptx_body_free(&analysis->work.body);
     pdl_ptx_module_free(&analysis->module);
     free(analysis);
 }

@@ -159,3 +159,14 @@ uint64_t pdl_inspection_matches(const pdl_inspection *inspection, pdl_inspect_li
                         index < inspection->list_counts[list];
     return exists ? pdl_inspection_counts(inspection, list)[index] : 0;
 }
+
+void pdl_lint_suppress_finding(pdl_inspection *inspection, const pdl_lint_finding *finding,
+                               const char *reason)
+{
+    if (inspection == NULL || finding == NULL || finding < inspection->findings ||
+        finding >= inspection->findings + inspection->finding_count || reason == NULL ||
+        finding->suppressed != NULL) {
+        return;
+    }
+    inspection->findings[finding - inspection->findings].suppressed = reason;
+}

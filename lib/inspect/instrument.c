@@ -50,8 +50,7 @@ static pdl_status no_memory(void)
 
 static pdl_status check_options(const pdl_instrument_options *options)
 {
-    const uint32_t flags =
-        PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES | PDL_INSTRUMENT_PREFETCH;
+    const uint32_t flags = PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES;
     if ((options->flags & ~flags) != 0) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
                                 "options->flags has unknown bits: %#x", options->flags & ~flags);
@@ -105,7 +104,7 @@ static void refuse(pdl_instrument_kernel *kernel, pdl_instrument_reason reason, 
     kernel->reason = reason;
     kernel->message = message;
     kernel->wait_line = kernel->trigger_line = kernel->loads = 0;
-    kernel->trigger_points = kernel->prefetches = 0;
+    kernel->trigger_points = 0;
 }
 
 static bool is_selected(const pdl_instrument_options *options, const char *name)
@@ -136,12 +135,12 @@ static void find_pdl(const struct pdl_ptx_module *module, const struct pdl_body 
 }
 
 /* The names of the parameters of the kernel whose body was read. */
-static const struct pdl_parameter_name *names_of(struct job *job,
-                                                 const struct pdl_ptx_function *function, bool *ok)
+static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function,
+                                   bool *ok)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_name *name = &module->names.names[function->name];
-    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work[0].body, ok);
+    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work.body, ok);
     const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
     *ok = *ok && kernel != NULL;
     return *ok ? pdl_parameter_names(job->analysis, function, kernel, place, ok) : NULL;
@@ -151,8 +150,8 @@ static const struct pdl_parameter_name *names_of(struct job *job,
 static pdl_status read_body(struct job *job, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
-    struct pdl_work *work = &job->analysis->work[0];
-    const struct pdl_parameter_name *names = NULL;
+    struct pdl_work *work = &job->analysis->work;
+    const char *const *names = NULL;
     bool ok = true;
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
     if (status == PDL_SUCCESS) {
@@ -172,7 +171,7 @@ static pdl_status read_body(struct job *job, const struct pdl_ptx_function *func
 
 static struct pdl_needs needs_of(const struct job *job)
 {
-    const struct pdl_work *work = &job->analysis->work[0];
+    const struct pdl_work *work = &job->analysis->work;
     return (struct pdl_needs){.module = &job->analysis->module,
                               .body = &work->body,
                               .values = &work->values,
@@ -198,29 +197,11 @@ static pdl_status make_coherent(struct job *job, uint32_t function, uint32_t *co
     return status;
 }
 
-/* Prefetches the first of what the kernel reads through constant parameters behind the wait. */
-static pdl_status prefetch(struct job *job, uint32_t function, uint32_t *count)
-{
-    const struct pdl_needs needs = needs_of(job);
-    struct pdl_prefetch prefetches[PDL_PREFETCHES_MAX];
-    const uint32_t wanted =
-        pdl_prefetches_find(prefetches, &job->points, &needs, &job->analysis->work[0].cfg);
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < wanted && status == PDL_SUCCESS; i++) {
-        bool found;
-        status = pdl_edits_prefetch(&job->edits, needs.module, needs.body, function, &prefetches[i],
-                                    &found);
-        *count += status == PDL_SUCCESS && found;
-    }
-    return status;
-}
-
 static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_kernel *kernel)
 {
-    struct pdl_work *work = &job->analysis->work[0];
+    struct pdl_work *work = &job->analysis->work;
     const struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_needs needs = needs_of(job);
-    const bool prefetches = (job->options->flags & PDL_INSTRUMENT_PREFETCH) != 0;
     bool waits, triggers, found = false;
     find_pdl(module, &work->body, &waits, &triggers);
     if (waits) {
@@ -230,8 +211,7 @@ static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_
     pdl_status status = pdl_cfg_build(&work->cfg, module, &work->body);
     if (status == PDL_SUCCESS) {
         status = pdl_points_find(&job->points, &needs, &work->cfg,
-                                 triggers ? PDL_INSTRUMENT_NO_TRIGGER : job->options->trigger,
-                                 prefetches);
+                                 triggers ? PDL_INSTRUMENT_NO_TRIGGER : job->options->trigger);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_edits_insert(&job->edits, module, &work->body, index, &job->points, &found);
@@ -247,8 +227,7 @@ static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_
     kernel->action = PDL_INSTRUMENT_DONE;
     kernel->trigger_points =
         job->options->trigger >= PDL_INSTRUMENT_TRIGGER_POINT ? job->points.trigger_count : 0;
-    status = make_coherent(job, index, &kernel->loads);
-    return status == PDL_SUCCESS && prefetches ? prefetch(job, index, &kernel->prefetches) : status;
+    return make_coherent(job, index, &kernel->loads);
 }
 
 /* Refuses what cannot run with overlap whatever is inserted. */

@@ -60,7 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         options.wait = mode % 2;
         options.trigger = mode < 6 ? mode / 2 : PDL_INSTRUMENT_TRIGGER_POINT + 1;
         if (mode == 7) {
-            options.flags |= PDL_INSTRUMENT_PREFETCH;
             options.constant_params = patterns;
             options.constant_param_count = 1;
         }

@@ -80,6 +80,32 @@ void inspect_whatever(const struct bytes *bytes)
     pdl_inspection_destroy(inspection);
 }
 
+void check_every_prefix(const struct bytes *bytes, bool refused)
+{
+    for (size_t size = 1; size < bytes->size; size++) {
+        struct bytes part = {0};
+        bytes_add(&part, bytes->data, size);
+        if (refused) {
+            assert_not_inspected(&part, PDL_ERROR_INVALID_IMAGE, "");
+        } else {
+            inspect_whatever(&part);
+        }
+        bytes_free(&part);
+    }
+}
+
+void check_every_byte(struct bytes *bytes)
+{
+    static const unsigned char masks[] = {0xff, 0x01, 0x80};
+    for (size_t at = 0; at < bytes->size; at++) {
+        for (size_t i = 0; i < COUNT_OF(masks); i++) {
+            bytes->data[at] ^= masks[i];
+            inspect_whatever(bytes);
+            bytes->data[at] ^= masks[i];
+        }
+    }
+}
+
 const pdl_inspect_kernel *find_kernel(const pdl_inspection *inspection, const char *name)
 {
     for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,12 @@ void assert_not_inspected(const struct bytes *bytes, pdl_status status, const ch
 
 /* Inspects, whatever comes of it, and looks at everything that did. */
 void inspect_whatever(const struct bytes *bytes);
+
+/* Inspects each prefix, which has to be refused or, if not `refused`, to do no harm. */
+void check_every_prefix(const struct bytes *bytes, bool refused);
+
+/* Inspects with each byte changed, in three ways. */
+void check_every_byte(struct bytes *bytes);
 
 /* The kernel of that name in the first image that has one; fails without. */
 const pdl_inspect_kernel *find_kernel(const pdl_inspection *inspection, const char *name);

@@ -63,17 +63,6 @@ def functions_that_call_any(count):
     return HEAD + text + KERNEL + ".param .b64 q;\nst.param.b64 [q], %ra;\ncall f0, (q);\n" + WAIT + END
 
 
-def constants_down_a_chain(count):
-    """Each passes on what it was passed, and a constant, to one that waits if that is not 0."""
-    text = (".func f0(.param .b32 x)\n{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %p, %r1, 0;\n@%p ret;\n" + WAIT +
-            "ret;\n}\n")
-    text += "".join(
-        f".func f{i}(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\n.param .b32 q;\nst.param.b32 [q], %r1;\n"
-        f"call f{i - 1}, (q);\n{{ .param .b32 q; st.param.b32 [q], {i % 3}; call f{i - 1}, (q); }}\nret;\n}}\n"
-        for i in range(1, count))
-    return HEAD + text + KERNEL + f".param .b32 q;\nst.param.b32 [q], 1;\ncall f{count - 1}, (q);\n" + READ + END
-
-
 def predicates(count):
     """Predicates that guard a read and are tested again."""
     body = "".join(
@@ -125,25 +114,6 @@ def mbarriers(count):
     text += "bra.uni E;\nA:\n" + WAIT + "".join(
         f"mbarrier.arrive.shared.b64 _, [full+{8 * i}];\n" for i in range(count)) + "E:\n"
     return HEAD + text + END
-
-
-def calls_with_constants(count):
-    """A helper that waits if it is told to, called with a constant each time, through another one."""
-    helper = (
-        ".func h(.param .b32 x)\n{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %q, %r1, 7;\n@!%q bra L;\n"
-        f"{WAIT}L:\nret;\n}}\n.func g(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\n.param .b32 q;\n"
-        "st.param.b32 [q], %r1;\ncall h, (q);\nret;\n}\n")
-    body = "".join(f"{{\n.param .b32 q;\nst.param.b32 [q], {i + 8};\ncall g, (q);\n}}\n" for i in range(count))
-    return HEAD + helper + KERNEL + body + READ + END
-
-
-def helpers_with_constants(count):
-    """As many helpers, each called by the one before it with another constant."""
-    text = f".func f0(.param .b32 x)\n{{\nld.param.u32 %r1, [x];\nsetp.eq.u32 %q, %r1, 0;\n@%q {WAIT}ret;\n}}\n"
-    text += "".join(
-        f".func f{i}(.param .b32 x)\n{{\n.param .b32 q;\nst.param.b32 [q], {i % 5};\ncall f{i - 1}, (q);\nret;\n}}\n"
-        for i in range(1, count))
-    return HEAD + text + KERNEL + f".param .b32 q;\nst.param.b32 [q], 0;\ncall f{count - 1}, (q);\n" + READ + END
 
 
 def tables_of_functions(count):
@@ -228,5 +198,4 @@ UNWAITED = (branches, loops, jumps_back, exits, labels_without_a_wait)
 SHAPES = (labels, labels_around_waits, branches_in_branches, branches_around_waits, branches_before_a_wait,
           loops_with_a_wait, functions_in_a_chain, functions_in_a_cycle, functions_behind_a_pointer,
           predicates, predicates_of_predicates, copies, flags, frames, switch_targets, barriers, mbarriers,
-          mbarriers_in_a_ring, calls_with_constants, helpers_with_constants, tables_of_functions,
-          functions_that_call_any, constants_down_a_chain)
+          mbarriers_in_a_ring, tables_of_functions, functions_that_call_any)

@@ -448,37 +448,18 @@ static void triggers_are_looked_at(void **state)
         {"before the wait", PTX_KERNEL(TRIGGER WAIT READ), "trigger-before-wait note 3"},
         {"after it", PTX_KERNEL(WAIT TRIGGER READ), ""},
         {"never", PTX_KERNEL(WAIT READ), "no-trigger note 2"},
-        {"twice", PTX_KERNEL(WAIT TRIGGER READ TRIGGER), "repeated-trigger note 6"},
-        {"in a loop", PTX_KERNEL(WAIT "A:\n" TRIGGER IF_THREAD "@p bra A;\n"),
-         "repeated-trigger note 5"},
+        {"twice", PTX_KERNEL(WAIT TRIGGER READ TRIGGER), ""},
+        {"in a loop", PTX_KERNEL(WAIT "A:\n" TRIGGER IF_THREAD "@p bra A;\n"), ""},
         {"in each of two branches",
          PTX_KERNEL(WAIT IF_THREAD "@p bra A;\n" TRIGGER "bra B;\nA:\n" TRIGGER "B:\n"), ""},
         {"in one branch and behind it",
-         PTX_KERNEL(WAIT IF_THREAD "@p bra A;\n" TRIGGER "A:\n" TRIGGER),
-         "repeated-trigger note 8"},
+         PTX_KERNEL(WAIT IF_THREAD "@p bra A;\n" TRIGGER "A:\n" TRIGGER), ""},
         {"with a guard", PTX_KERNEL(WAIT IF_THREAD "@p griddepcontrol.launch_dependents;\n" READ),
          ""},
         {"before the wait on one path", PTX_KERNEL(IF_THREAD "@p bra A;\n" TRIGGER "A:\n" WAIT),
          "trigger-before-wait note 5"},
     };
     assert_all_found(cases, COUNT_OF(cases), NULL, SHOW_NO_TRIGGER);
-}
-
-static void waits_in_loops_and_behind_barriers_are_noted(void **state)
-{
-    (void)state;
-    static const struct ptx_case cases[] = {
-        {"a wait in a loop", PTX_KERNEL("A:\n" WAIT READ IF_THREAD "@p bra A;\n"),
-         "wait-in-loop note 4"},
-        {"a wait in a loop of two blocks",
-         PTX_KERNEL("A:\n" IF_THREAD "@p bra B;\n" WAIT READ "bra A;\nB:\n"),
-         "exit-before-wait note 5\nwait-in-loop note 6"},
-        {"a wait in front of a loop", PTX_KERNEL(WAIT "A:\n" READ IF_THREAD "@p bra A;\n"), ""},
-        {"a barrier before the wait", PTX_KERNEL("bar.sync 0;\n" WAIT READ),
-         "barrier-before-wait note 3"},
-        {"a barrier after it", PTX_KERNEL(WAIT "bar.sync 0;\n" READ), ""},
-    };
-    CHECK(cases);
 }
 
 static void a_wait_in_the_first_turn_of_a_loop_is_seen_through(void **state)
@@ -488,23 +469,23 @@ static void a_wait_in_the_first_turn_of_a_loop_is_seen_through(void **state)
         {"with a flag that is a predicate",
          PTX_KERNEL("mov.pred first, -1;\nA:\n@!first bra B;\n" WAIT "mov.pred first, 0;\nB:\n" READ
                     "setp.lt.u32 p, t, r;\n@p bra A;\n"),
-         "wait-in-loop note 6"},
+         ""},
         {"with a flag that is a number",
          PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.ne.u32 p, done, 0;\n@p bra B;\n" WAIT
                     "mov.u32 done, 1;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
-         "wait-in-loop note 7"},
+         ""},
         {"with a count",
          PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.gt.u32 p, 1, done;\n@!p bra B;\n" WAIT
                     "mov.u32 done, 7;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
-         "wait-in-loop note 7"},
+         ""},
         {"with a guarded wait",
          PTX_KERNEL("mov.u32 done, 0;\nA:\nsetp.eq.u32 p, done, 0;\n@p griddepcontrol.wait;\n"
                     "mov.u32 done, 1;\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
-         "wait-in-loop note 6"},
+         ""},
         {"with a flag that memory sets",
          PTX_KERNEL("ld.shared.u32 done, [s];\nA:\nsetp.ne.u32 p, done, 0;\n@p bra B;\n" WAIT
                     "mov.u32 done, 1;\nB:\n" READ "setp.lt.u32 q, t, r;\n@q bra A;\n"),
-         "wait-in-loop note 7\npartial-wait warning 10 a\nexit-before-wait note 12"},
+         "partial-wait warning 10 a\nexit-before-wait note 12"},
     };
     CHECK(cases);
 }
@@ -540,7 +521,6 @@ int main(void)
         cmocka_unit_test(a_way_around_the_wait_for_the_whole_grid_is_one_finding),
         cmocka_unit_test(a_kernel_without_a_wait_is_found_once),
         cmocka_unit_test(triggers_are_looked_at),
-        cmocka_unit_test(waits_in_loops_and_behind_barriers_are_noted),
         cmocka_unit_test(a_wait_in_the_first_turn_of_a_loop_is_seen_through),
         cmocka_unit_test(facts_of_kernels_are_counted),
     };

@@ -312,75 +312,6 @@ static void the_trigger_goes_to_each_part(void **state)
     }
 }
 
-/* An address that is computed behind the wait, one that another path may not come to, and a parameter that is
- * not constant have none. */
-static void what_is_constant_is_prefetched(void **state)
-{
-    (void)state;
-    static const char *const constants[] = {"b"};
-#define WEIGHTS(first, second, wait)                                                               \
-    HEADER ".entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n\tld.param.u64 ga, [a];\n"   \
-           "\tld.param.u64 gb, [b];\n" first "\tld.param.u32 n1, [n];\n"                           \
-           "\tsetp.lt.u32 p, n1, 9;\n" second wait                                                 \
-           "\tld.global.u32 x, [ga];\n\t@!p ld.global.nc.u32 y, [gb+256];\n\tld.u32 z, [gb];\n"    \
-           "\tld.global.u32 z, [gb+4];\n\tmul.wide.u32 d, x, 4;\n\tadd.u64 gc, gb, d;\n"           \
-           "\tld.global.u32 z, [gc];\n\t@p bra E;\n\tld.global.u32 z, [gb+1024];\nE:\n"            \
-           "\tst.global.u32 [ga], z;\n\tret;\n}\n"
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.flags = PDL_INSTRUMENT_PREFETCH;
-    options.wait = PDL_INSTRUMENT_HOIST;
-    options.constant_params = constants;
-    options.constant_param_count = 1;
-    pdl_instrumentation *result = instrument(WEIGHTS("", "", ""), &options);
-    assert_text(
-        "prefetches", result,
-        WEIGHTS("\tprefetch.L2 [gb+0];\n", "\t@!p prefetch.global.L2 [gb+256];\n", "\t" W "\n"));
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->prefetches, 2);
-    pdl_instrumentation_destroy(result);
-    options.constant_param_count = 0;
-    result = instrument(WEIGHTS("", "", ""), &options);
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->prefetches, 0);
-    pdl_instrumentation_destroy(result);
-}
-
-static void what_may_not_be_read_is_not_prefetched(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *reads;
-        uint32_t prefetches;
-    } tries[] = {
-        {"cp.async.cg.shared.global [s], [gb], 16;", 1},
-        {"cp.async.cg.shared.global [s], [gb], 16, n1;", 0},
-        {"cp.async.cg.shared.global [s], [gb], 16, p;", 0},
-        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [gb], n1, [s];",
-         0},
-        {"ld.global.u32 x, [gb];\n\tcall f, ();", 1},
-        {"call f, ();\n\tld.global.u32 x, [gb];", 0},
-    };
-    static const char *const constants[] = {"b"};
-    const pdl_instrument_options *options =
-        &PDL_INSTRUMENT_OPTIONS(.flags = PDL_INSTRUMENT_PREFETCH, .constant_params = constants,
-                                .constant_param_count = 1);
-    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        char text[1024];
-        (void)snprintf(text, sizeof(text),
-                       HEADER ".shared .u32 s[4];\n.func f()\n{\n\t@p exit;\n\tret;\n}\n"
-                              ".entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n"
-                              "\tld.param.u64 ga, [a];\n\tld.param.u64 gb, [b];\n"
-                              "\tld.param.u32 n1, [n];\n\tsetp.lt.u32 p, n1, 9;\n"
-                              "\tld.global.u32 y, [ga];\n\t%s\n\tret;\n}\n",
-                       tries[i].reads);
-        pdl_instrumentation *result = instrument(text, options);
-        const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, 0);
-        assert_int_equal(kernel->action, PDL_INSTRUMENT_DONE);
-        if (kernel->prefetches != tries[i].prefetches) {
-            fail_msg("%s: %u prefetches", tries[i].reads, kernel->prefetches);
-        }
-        pdl_instrumentation_destroy(result);
-    }
-}
-
 /* A thread that ends in a function has to wait before the call, and what it calls may have another name. */
 static void functions_that_end_the_kernel_come_after_the_wait(void **state)
 {
@@ -582,8 +513,6 @@ int main(void)
         cmocka_unit_test(marked_pointers_are_constant),
         cmocka_unit_test(functions_that_are_called_get_coherent_loads),
         cmocka_unit_test(the_trigger_goes_to_each_part),
-        cmocka_unit_test(what_is_constant_is_prefetched),
-        cmocka_unit_test(what_may_not_be_read_is_not_prefetched),
         cmocka_unit_test(functions_that_end_the_kernel_come_after_the_wait),
         cmocka_unit_test(functions_have_other_names),
         cmocka_unit_test(kernels_are_refused_by_name),

@@ -224,124 +224,6 @@ static void headers_do_not_come_first(void **state)
     check_chains("nothing else", ".loc 2 20 1\n" READ ".loc 2 8 1\n" WAIT, NULL, "*20");
 }
 
-/* ---- advice ------------------------------------------------------------------------------------ */
-
-/* The advice of the first finding of a rule in a text with a function's name in it. */
-static void check_advice(const char *title, const char *before, const char *body, const char *name,
-                         pdl_lint_rule rule, const char *words)
-{
-    static struct text text;
-    bool found = false;
-    text.length = 0;
-    append(&text, "%s%s%s%s%s%s", PTX_HEADER, before, PTX_KERNEL_BEGIN, body, PTX_KERNEL_END,
-           FILES);
-    append(&text, ".section .debug_str { $L:\n");
-    for (const char *at = name; *at != '\0'; at++) {
-        append(&text, ".b8 %d\n", *at);
-    }
-    append(&text, ".b8 0\n}\n");
-    pdl_inspection *inspection = inspect_text(text.at, NULL);
-    for (size_t i = 0; i < pdl_inspection_finding_count(inspection) && !found; i++) {
-        const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
-        found = finding->rule == (int32_t)rule;
-        if (found && strstr(finding->advice, words) == NULL) {
-            fail_msg("%s: '%s' is not in: %s", title, words, finding->advice);
-        }
-    }
-    pdl_inspection_destroy(inspection);
-    assert_true(found);
-}
-
-#define IN_HELPER ".loc 1 7 1\n" READ ".loc 2 466 1, function_name $L, inlined_at 1 8 1\n" WAIT
-
-static void advice_names_what_the_code_uses(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        const char *wait, *trigger;
-    } helpers[] = {
-        {"_ZN34_INTERNAL_c4f3fa6b_4_a_cu_6d34aabe29cudaGridDependencySynchronizeEv",
-         "with cudaGridDependencySynchronize()", "cudaTriggerProgrammaticLaunchCompletion()"},
-        {"_ZN7cutlass4arch23wait_on_dependent_gridsEv",
-         "with cutlass::arch::wait_on_dependent_grids()",
-         "execute cutlass::arch::launch_dependent_grids()"},
-        {"_ZN4cuda3ptx19griddepcontrol_waitEv", "with cuda::ptx::griddepcontrol_wait()",
-         "execute cuda::ptx::griddepcontrol_launch_dependents()"},
-        {"_Z8pdl_waitv", "with pdl_wait()", "cudaTriggerProgrammaticLaunchCompletion()"},
-        {"_Z4bodyPKf", "with asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")",
-         "execute asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\")"},
-        {"_Z8pdl_waitPKf", "with asm volatile", "execute asm volatile"},
-        {"_Z4bodyv", "with asm volatile", "execute asm volatile"},
-        {"_ZN999999999999999999999999999999999999991aEv", "with asm volatile", "asm"},
-        {"_ZN", "with asm volatile", "asm"},
-    };
-    for (size_t i = 0; i < COUNT_OF(helpers); i++) {
-        check_advice(helpers[i].name, "", IN_HELPER, helpers[i].name, PDL_LINT_READ_BEFORE_WAIT,
-                     helpers[i].wait);
-        check_advice(helpers[i].name, "", IN_HELPER, helpers[i].name, PDL_LINT_NO_TRIGGER,
-                     helpers[i].trigger);
-    }
-    check_advice("no line information", "", READ WAIT, "f", PDL_LINT_READ_BEFORE_WAIT,
-                 "with cudaGridDependencySynchronize(), or");
-    check_advice("libpdl's marker", "", READ WAIT "// pdl:constant gb\n", "f",
-                 PDL_LINT_READ_BEFORE_WAIT,
-                 "with PDL_WAIT(), or, if no kernel in flight writes "
-                 "that memory, say so: PDL_CONSTANT_PARAM(a)");
-    check_advice("Python", "", ".loc 5 7 1\n" READ ".loc 5 8 1\n" WAIT, "f",
-                 PDL_LINT_READ_BEFORE_WAIT, "with tl.extra.cuda.gdc_wait()");
-    check_advice("a write", "", ".loc 1 7 1\nst.global.u32 [ga], 1;\n" WAIT, "f",
-                 PDL_LINT_WRITE_BEFORE_WAIT, "with asm volatile");
-}
-
-#define OTHER                                                                                      \
-    ".visible .entry other() {\n.loc 2 466 1, function_name $L, inlined_at 1 8 1\n" WAIT "ret; "   \
-    "}\n"
-
-static void a_kernel_without_a_wait_is_told_what_others_use(void **state)
-{
-    (void)state;
-    static const char trigger[] = "griddepcontrol.launch_dependents;\n";
-    check_advice("another kernel", OTHER, trigger, "_ZN7cutlass4arch23wait_on_dependent_gridsEv",
-                 PDL_LINT_NO_WAIT,
-                 "execute cutlass::arch::wait_on_dependent_grids() on every path");
-    check_advice(
-        "its own trigger", OTHER,
-        ".loc 2 466 1, function_name $L, inlined_at 1 8 1\ngriddepcontrol.launch_dependents;\n",
-        "_Z21gdc_launch_dependentsv", PDL_LINT_NO_WAIT, "execute gdc_wait() on every path");
-    check_advice("nobody", "", trigger, "f", PDL_LINT_NO_WAIT,
-                 "execute cudaGridDependencySynchronize() on every path");
-}
-
-static void macros_are_named_by_the_line_of_the_source(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *line, *words;
-    } lines[] = {
-        {"    PDL_WAIT(); // first", "with PDL_WAIT(), or, if no kernel in flight writes that "
-                                     "memory, say so: PDL_CONSTANT_PARAM(a), --constant-param a"},
-        {"_CCCL_PDL_GRID_DEPENDENCY_SYNC();", "with _CCCL_PDL_GRID_DEPENDENCY_SYNC()"},
-        {"if (enabled()) my::grid_wait( );", "with my::grid_wait()"},
-        {"asm volatile(\"griddepcontrol.wait;\");", "with asm volatile"},
-        {"x = y; // PDL_WAIT()", "with asm volatile"},
-    };
-    for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        char path[] = "/tmp/pdl-places-XXXXXX";
-        static struct text body;
-        const int file = mkstemp(path);
-        assert_true(file >= 0);
-        assert_true(dprintf(file, "first\n%s\n", lines[i].line) > 0);
-        assert_int_equal(close(file), 0);
-        body.length = 0;
-        append(&body,
-               ".loc 7 1 1\n" READ ".loc 7 2 1\n" WAIT PTX_KERNEL_END ".file 7 \"%s\"\n.func f() {",
-               path);
-        check_advice(lines[i].line, "", body.at, "f", PDL_LINT_READ_BEFORE_WAIT, lines[i].words);
-        assert_int_equal(unlink(path), 0);
-    }
-}
-
 static void names_of_files_are_read_as_compilers_write_them(void **state)
 {
     (void)state;
@@ -373,9 +255,6 @@ int main(void)
         cmocka_unit_test(long_chains_keep_both_ends),
         cmocka_unit_test(the_line_beside_the_wait_comes_first),
         cmocka_unit_test(headers_do_not_come_first),
-        cmocka_unit_test(advice_names_what_the_code_uses),
-        cmocka_unit_test(a_kernel_without_a_wait_is_told_what_others_use),
-        cmocka_unit_test(macros_are_named_by_the_line_of_the_source),
         cmocka_unit_test(names_of_files_are_read_as_compilers_write_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,16 +182,16 @@ static void a_marker_in_a_comment_and_in_code_is_one(void **state)
 static void markers_tell_whether_they_are_needed(void **state)
 {
     (void)state;
-    static const char text[] =
-        LINES(LOC(7) "// pdl:allow read-before-wait:  it is \"right\": twice\r\n" READ READ
-                  LOC(9) "// pdl:allow wait-in-loop\n" LOC(12) "// pdl:allow nonsense: why\n" LOC(
-                      12) "// pdl:allow nonsense: again\n" WAIT);
+    static const char text[] = LINES(
+        LOC(7) "// pdl:allow read-before-wait:  it is \"right\": twice\r\n" READ READ
+            LOC(9) "// pdl:allow exit-before-wait\n" LOC(12) "// pdl:allow nonsense: why\n" LOC(
+                12) "// pdl:allow nonsense: again\n" WAIT);
     static const struct {
         const char *origin, *text, *reason;
         uint32_t used;
     } expected[] = {
         {"a.cu:7", "read-before-wait", "it is \"right\": twice", 1},
-        {"a.cu:9", "wait-in-loop", "", 0},
+        {"a.cu:9", "exit-before-wait", "", 0},
         {"a.cu:12", "nonsense", "why", 0},
     };
     pdl_inspection *inspection = NULL;

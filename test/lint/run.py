@@ -6,7 +6,7 @@ The sources carry their expectations in comments:
 
     // EXPECT: read-before-wait              a finding above note, on this statement, in this kernel
     // EXPECT: partial-wait in a, b          in these kernels: the statement is in a function they call
-    // EXPECT note: wait-in-loop             a note
+    // EXPECT note: no-wait                  a note
     // COMPILERS: nvcc nvrtc clang           who compiles the file; nvcc alone if there is no such line
     // OPTIONS: -arch=sm_80                  more options for nvcc
     // LINT: --constant-param w              more options for pdltool lint; CORPUS is the folder of this file

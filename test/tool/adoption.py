@@ -318,6 +318,19 @@ class Project(Case):
             ("launches\n", "1:9: error: nothing behind launches"),
             ("suppress what : x\n", "1:10: error: 'what' is not a rule's id"),
             ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is not a key"),
+            ("suppress : x\n", "1:10: error: no rule before ':'"),
+            ("suppress no-wait\n", "1:17: error: no reason"),
+            ("suppress no-wait :\n", "1:19: error: no reason"),
+            ("suppress no-wait kernel=k:\n", "1:27: error: no reason"),
+            ("suppress no-wait because I say so\n", "1:18: error: 'because' is not KEY=PATTERN"),
+            ("suppress no-wait kernel= : x\n", "1:18: error: nothing after 'kernel='"),
+            ("suppress no-wait =red : x\n", "1:18: error: '' is not a key"),
+            ("suppress no-wait kernel=a kernel=b : x\n", "1:27: error: kernel= is given twice"),
+            ("suppress no-wait line=1 line=2 : x\n", "1:25: error: line= is given twice"),
+            ("suppress no-wait line=0 : x\n", "1:23: error: '0' is not a line number"),
+            ("suppress no-wait line=-3 : x\n", "1:23: error: '-3' is not a line number"),
+            ("suppress no-wait line=4294967296 : x\n", "1:23: error: '4294967296' is not a line number"),
+            ("suppress no-wait line=99999999999999999999999999 : x\n", "1:23: error: "),
             ("plain \x07\n", "1:7: error: a control character (0x07)"),
         ):
             with self.subTest(text):
@@ -325,6 +338,32 @@ class Project(Case):
                 self.assertIn("tree/.pdl-lint:" + message, self.lint(ptx, code=2).stderr)
         self.project("launches nothing\n")
         self.assertIn("tree/nothing: error: No such file", self.lint(ptx, code=2).stderr)
+
+    def test_suppressions_match_by_all_their_keys(self):
+        if "json" in tooltest.without:
+            self.skipTest("no JSON in this build")
+        helper = ".loc 2 5 1, function_name $L, inlined_at 1 30 1\n"
+        label = '.section .debug_str\n{\n$L:\n' + "".join(f".b8 {byte}\n" for byte in b"_Z4loadPKf\0") + "}\n"
+        ptx = self.ptx(kernel("_Z3fc2PKf", helper, READ, WAIT), kernel("_Z3fc3PKf", WRITE, WAIT), label)
+        for line, kernels in (
+            ("* : x", ()), ("*: x", ()), ("* :x", ()), ("*\t:\tx", ()),
+            ("read-before-wait : x", (3,)), ("write-before-wait : x", (2,)), ("no-wait : x", (2, 3)),
+            ("* kernel=_Z3fc3PKf : x", (2,)), ("* kernel=*fc* : x", ()), ("* kernel=fc2 : x", (2, 3)),
+            ("* file=/home/me/vendor/v.cuh : x", (3,)), ("* file=v.cuh : x", (3,)), ("* file=vendor/*.cuh : x", (3,)),
+            ("* file=a.cu line=30 : x", (3,)),  # where it was inlined to
+            ("* file=.cuh : x", (2, 3)), ("* file=/v.cuh : x", (2, 3)),
+            ("* line=5 : x", (3,)), ("* line=31 : x", (2, 3)), ("* file=a.cu line=5 : x", (2, 3)),  # no one place is both
+            ("* function=*load* : x", (3,)), ("* function=*load* line=30 : x", (2, 3)),
+            ("* parameter=w : x", (3,)), ("* parameter=1 : x", (3,)), ("* parameter=2 : x", (2,)),
+            ("* parameter=w* kernel=*fc2* file=v.cuh line=5 function=_Z4load* : x", (3,)),
+            ("* parameter=w* kernel=*fc3* : x", (2, 3)),
+        ):
+            with self.subTest(line):
+                found = self.findings("--project", self.file("p", f"suppress {line}\n"), ptx)
+                self.assertEqual(tuple(int(name[5]) for name, _, _ in found), kernels)
+        result = self.lint("--json", "--project", self.file("p", "suppress read-before-wait : first\nsuppress * : second\n"), ptx, code=0)
+        reasons = [f["suppressed"] for f in json.loads(result.stdout)["findings"] if f["rule"] != "no-trigger"]
+        self.assertEqual(reasons, ["first", "second"])  # the first that matches
 
     def test_other_forms_of_text(self):
         self.file("tree/.pdl-lint", b"\xef\xbb\xbfconstant-param w\r\nsuppress no-wait : x\r\n")

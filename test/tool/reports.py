@@ -141,18 +141,6 @@ class Text(Case):
         self.assertIn("in 3 instances of 'a'" if "demangled" not in tooltest.without else "in kernel '_Z1aIiEvv' and 2 more", result)
         self.assertIn(self.names("in kernel 'void a<float>()'\n", {k: "void " + v for k, v in names.items()}), result)
 
-    def test_kernels_that_differ_in_a_number_share_a_finding_without_source(self):
-        def lint(count, message="reads"):
-            text = "mock\nimage kind=ptx target=90\n"
-            for i in range(count):
-                text += f"kernel name=step{i}\nfinding rule=no-wait level=warning line={i + 1} | {message if i else 'reads'}\n"
-            return self.lint(self.file("k.ptx", text)).stdout
-
-        self.assertIn("  in kernel 'step0'\n  and 1,999 more findings, in kernels whose names differ only in numbers\n", lint(2000))
-        self.assertEqual((lint(2000).count("[no-wait]"), lint(2000).count("2,000 warnings\n")), (1, 1))
-        self.assertEqual(lint(3).count("[no-wait]"), 3)
-        self.assertEqual(lint(2000, "writes").count("[no-wait]"), 2)
-
     def test_pointers_in_one_parameter_are_listed(self):
         result = self.looks(*[("no-wait", "warning", 1, offset, "m", 7, 2, "t.cuh") for offset in (8, -1, 32, 16, 32)]).stdout
         self.assertEqual(result, "t.cuh:7:2: warning: m [no-wait]\n  in kernel 'k', by 5 instructions\n"

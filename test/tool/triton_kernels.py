@@ -118,12 +118,6 @@ class Triton(tooltest.Case):
         self.assertTrue(overlap)
         self.assertNotIn(TRIGGER, text)
 
-    def test_weights_are_prefetched(self):
-        self.enable(prefetch=True, constant_params=["scale:2", "other:1"])
-        text, overlap = self.compile()
-        self.assertTrue(overlap)
-        self.assertLess(text.index("prefetch.global.L2"), text.index(WAIT))
-
     def test_a_project_file_changes_nothing(self):
         self.file(".pdl-lint", "constant-param *:1\n")
         old = os.getcwd()
@@ -159,10 +153,10 @@ class Triton(tooltest.Case):
     def test_the_cache_keeps_settings_apart(self):
         keys = {self.key()}
         for settings in ({}, {"wait": "hoist"}, {"trigger": "wait"}, {"trigger": {"a": "wait"}},
-                         {"constant_params": ["1"]}, {"prefetch": True}):
+                         {"constant_params": ["1"]}):
             self.enable(**settings)
             keys.add(self.key())
-        self.assertEqual(len(keys), 7)
+        self.assertEqual(len(keys), 6)
 
     def test_off_leaves_kernels_and_keys_as_they_were(self):
         before = self.key()

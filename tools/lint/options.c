@@ -30,7 +30,7 @@ static void usage(void)
                 "                        overlap; PATTERN as in fnmatch(3)\n"
                 "  --constant-param P    no kernel in flight writes what this parameter points\n"
                 "                        to; P is [KERNEL:]NAME or [KERNEL:]NUMBER, from 1, and\n"
-                "                        of a struct P.MEMBER, P+BYTE or P+BYTE:SIZE\n"
+                "                        of a struct P+BYTE or P+BYTE:SIZE\n"
                 "  --project FILE        use this project file, not the nearest .pdl-lint\n"
                 "  --no-project          use no project file\n"
                 "\n"

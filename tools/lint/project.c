@@ -54,6 +54,15 @@ static void free_list(const struct lint_statement_list *list)
     free(list->items);
 }
 
+static void free_suppression(const struct lint_suppression *suppression)
+{
+    for (int key = 0; key < LINT_KEYS; key++) {
+        free(suppression->patterns[key]);
+    }
+    free_told(&suppression->told);
+    free((void *)suppression->told.reason);
+}
+
 void lint_statements_free(struct lint_statements *statements)
 {
     for (int list = 0; list < LINT_LISTS; list++) {
@@ -67,7 +76,10 @@ void lint_statements_free(struct lint_statements *statements)
     free(statements->launches.items);
     pdl_names_free(&statements->launched);
     free(statements->how.items);
-    free(statements->suppressions);
+    for (size_t i = 0; i < statements->suppressions.count; i++) {
+        free_suppression(&statements->suppressions.items[i]);
+    }
+    free(statements->suppressions.items);
     free(statements->path);
     free(statements->folder);
 }
@@ -97,9 +109,6 @@ struct reading {
     const char *text;
     const char *line; /* where the line begins */
     uint32_t number;
-    char *
-        suppressions; /* as long as the text: blanks, and what is to be suppressed, each in its place */
-    bool *suppresses;
     struct lint_mistake *mistake;
 };
 
@@ -143,16 +152,16 @@ static bool is_word(const char *at, const char *end, const char *word)
     return (size_t)(end - at) == strlen(word) && memcmp(at, word, strlen(word)) == 0;
 }
 
-/* A statement that goes from `at` to the end of the line: of a list, or `launches FILE`, whose path may have blanks. */
-static void state(const struct reading *reading, struct lint_statement_list *list, const char *at,
-                  const char *end)
+/* A statement that goes from `at` to the end of the line: of a list or, for LINT_LISTS, `launches FILE`, whose path may
+ * have blanks. */
+static void state(const struct reading *reading, int list, const char *at, const char *end)
 {
     const char *const begin = skip_blanks(reading->line, at);
     char *const value = format_text("%.*s", (int)(end - at), at);
     char *const origin = format_text("%s:%u", reading->of, (unsigned)reading->number);
     char *const text = format_text("%.*s", (int)(end - begin), begin);
-    if (list != NULL) {
-        lint_state(list, value, origin, text);
+    if (list < LINT_LISTS) {
+        lint_state(&reading->statements->lists[list], value, origin, text);
         free(text);
     } else {
         lint_state_launches(reading->statements, value, origin, text);
@@ -178,6 +187,116 @@ static bool read_fail_on(const struct reading *reading, const char *at, const ch
     }
     return wrong(reading, at, "fail-on is note, warning, error or never");
 }
+
+/* ---- suppressions -----------------------------------------------------------------------------*/
+
+/* How much of a word is repeated in a message. */
+static int shown_length(const char *at, const char *end)
+{
+    return (int)(end - at < 60 ? end - at : 60);
+}
+
+static bool read_rule(const struct reading *reading, const char *at, const char *end, int32_t *rule)
+{
+    if (is_word(at, end, "*")) {
+        *rule = 0;
+        return true;
+    }
+    char *const id = format_text("%.*s", (int)(end - at), at);
+    *rule = pdl_lint_rule_find(id);
+    free(id);
+    return *rule != 0 || wrong(reading, at, "'%.*s' is not a rule's id", shown_length(at, end), at);
+}
+
+static bool read_number(const struct reading *reading, const char *at, const char *end,
+                        uint32_t *number)
+{
+    uint64_t value = 0;
+    for (const char *digit = at; digit < end; digit++) {
+        if (*digit < '0' || *digit > '9' || value > UINT32_MAX) {
+            value = 0;
+            break;
+        }
+        value = value * 10 + (uint64_t)(*digit - '0');
+    }
+    *number = value <= UINT32_MAX ? (uint32_t)value : 0;
+    return *number != 0 ||
+           wrong(reading, at, "'%.*s' is not a line number", shown_length(at, end), at);
+}
+
+/* KEY=PATTERN */
+static bool read_condition(const struct reading *reading, const char *at, const char *end,
+                           struct lint_suppression *suppression)
+{
+    static const char *const keys[LINT_KEYS] = {[LINT_KEY_KERNEL] = "kernel",
+                                                [LINT_KEY_FILE] = "file",
+                                                [LINT_KEY_FUNCTION] = "function",
+                                                [LINT_KEY_PARAMETER] = "parameter"};
+    const char *const equals = memchr(at, '=', (size_t)(end - at));
+    if (equals == NULL) {
+        return wrong(reading, at, "'%.*s' is not KEY=PATTERN, and there is no ':' before it",
+                     shown_length(at, end), at);
+    }
+    if (equals + 1 == end) {
+        return wrong(reading, at, "nothing after '%.*s'", shown_length(at, end), at);
+    }
+    if (is_word(at, equals, "line")) {
+        return suppression->line != 0 ? wrong(reading, at, "line= is given twice")
+                                      : read_number(reading, equals + 1, end, &suppression->line);
+    }
+    for (int key = 0; key < LINT_KEYS; key++) {
+        if (!is_word(at, equals, keys[key])) {
+            continue;
+        }
+        if (suppression->patterns[key] != NULL) {
+            return wrong(reading, at, "%s= is given twice", keys[key]);
+        }
+        suppression->patterns[key] = format_text("%.*s", (int)(end - equals - 1), equals + 1);
+        return true;
+    }
+    return wrong(reading, at, "'%.*s' is not a key: use kernel, file, function, parameter or line",
+                 shown_length(at, equals), at);
+}
+
+/* `RULE [KEY=PATTERN]... : REASON`, to the end of a line. The colon is a word of its own, or the end of the last word
+ * before it, or the beginning of the first word behind it. */
+static bool read_suppression(const struct reading *reading, const char *at, const char *end,
+                             struct lint_suppression *suppression)
+{
+    const char *const begin = at;
+    const char *what_end = at;
+    bool colon = false;
+    while (!colon && at < end) {
+        const char *word = word_end(at, end);
+        if (*at == ':') {
+            colon = true;
+            at = skip_blanks(at + 1, end);
+            break;
+        }
+        colon = word[-1] == ':';
+        what_end = word - (colon ? 1 : 0);
+        if (!(at == begin ? read_rule(reading, at, what_end, &suppression->rule)
+                          : read_condition(reading, at, what_end, suppression))) {
+            return false;
+        }
+        at = skip_blanks(word, end);
+    }
+    if (what_end == begin) {
+        return wrong(reading, begin, "no rule before ':'");
+    }
+    if (!colon || at == end) {
+        return wrong(reading, end, "no reason: a suppression ends in ': ' and the reason");
+    }
+    suppression->told = (pdl_lint_suppression){
+        .size = (uint32_t)sizeof(suppression->told),
+        .origin = format_text("%s:%u", reading->of, (unsigned)reading->number),
+        .text = format_text("%.*s", (int)(what_end - begin), begin),
+        .reason = format_text("%.*s", (int)(end - at), at),
+    };
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------*/
 
 /* A line, trimmed, that is neither empty nor a comment. */
 static bool read_line(const struct reading *reading, const char *at, const char *end)
@@ -207,7 +326,7 @@ static bool read_line(const struct reading *reading, const char *at, const char 
         if (last != end) {
             return wrong(reading, skip_blanks(last, end), "more than one pattern in the line");
         }
-        state(reading, &statements->lists[i], value, end);
+        state(reading, i, value, end);
         return true;
     }
     if (is_suppress || is_launches) {
@@ -215,11 +334,14 @@ static bool read_line(const struct reading *reading, const char *at, const char 
             return wrong(reading, behind, "nothing behind %s",
                          is_suppress ? "suppress" : "launches");
         }
+        struct lint_suppression suppression = {0};
         if (is_launches) {
-            state(reading, NULL, value, end);
+            state(reading, LINT_LISTS, value, end);
+        } else if (read_suppression(reading, value, end, &suppression)) {
+            APPEND(&statements->suppressions, suppression);
         } else {
-            memcpy(reading->suppressions + (value - reading->text), value, (size_t)(end - value));
-            *reading->suppresses = true;
+            free_suppression(&suppression);
+            return false;
         }
         return true;
     }
@@ -274,28 +396,8 @@ static bool read_text(struct reading *reading, const char *end)
 bool lint_project_parse(struct lint_statements *statements, const char *text, size_t size,
                         const char *of, struct lint_mistake *mistake)
 {
-    bool suppresses = false;
-    struct reading reading = {.statements = statements,
-                              .of = of,
-                              .text = text,
-                              .line = text,
-                              .suppressions = allocate(size + 1, 1),
-                              .suppresses = &suppresses,
-                              .mistake = mistake};
-    if (size > LONGEST_FILE) {
-        free(reading.suppressions);
-        return wrong(&reading, text, "longer than 16 MiB");
-    }
-    for (size_t i = 0; i < size; i++) {
-        reading.suppressions[i] = text[i] == '\n' ? '\n' : ' ';
-    }
-    const bool right = read_text(&reading, text + size);
-    if (right && suppresses) {
-        free(statements->suppressions);
-        statements->suppressions = reading.suppressions;
-        statements->suppressions_size = size;
-    } else {
-        free(reading.suppressions);
-    }
-    return right;
+    struct reading reading = {
+        .statements = statements, .of = of, .text = text, .line = text, .mistake = mistake};
+    return size > LONGEST_FILE ? wrong(&reading, text, "longer than 16 MiB")
+                               : read_text(&reading, text + size);
 }

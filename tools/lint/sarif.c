@@ -9,6 +9,22 @@
 #include "common/shown.h"
 #include "lint/lint.h"
 
+/* Whether a number is a rule's: some were, and are not any more. */
+static bool is_rule(int32_t value)
+{
+    return pdl_lint_rule_find(pdl_lint_rule_id((pdl_lint_rule)value)) == value;
+}
+
+/* Where a rule is in the run's list. */
+static int32_t index_of(int32_t rule)
+{
+    int32_t index = 0;
+    for (int32_t value = 1; value < rule; value++) {
+        index += is_rule(value);
+    }
+    return index;
+}
+
 static json_t *message(const char *text)
 {
     json_t *object = json_new_object();
@@ -180,7 +196,7 @@ static json_t *result_of(const struct lint_report *report, const struct lint_ite
                              finding->advice != NULL ? finding->advice : "");
     free(pointers);
     json_set(result, "ruleId", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
-    json_set(result, "ruleIndex", json_number(finding->rule - 1));
+    json_set(result, "ruleIndex", json_number(index_of(finding->rule)));
     json_set(result, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
     json_set(result, "message", message(text));
     json_add(locations, location_of(item));
@@ -206,6 +222,9 @@ static json_t *rules(void)
     for (int value = 1; value < PDL_LINT_RULE_COUNT_; value++) {
         const pdl_lint_rule rule = (pdl_lint_rule)value;
         const char *id = pdl_lint_rule_id(rule);
+        if (!is_rule(value)) {
+            continue;
+        }
         json_t *object = json_new_object();
         json_t *configuration = json_new_object();
         char *page = format_text("See share/doc/libpdl/docs/lint/%s.md.", id);

@@ -25,7 +25,6 @@ struct setup {
     pdl_inspect_options options;
     struct lint_strings lists[LINT_LISTS]; /* the texts of the last are owned */
     struct lint_strings seen_overlapped, seen_plain;
-    pdl_lint_suppressions *suppressions;
 };
 
 struct lint_setups {
@@ -115,7 +114,6 @@ static void free_setup(struct setup *setup)
     }
     free((void *)setup->seen_overlapped.items);
     free((void *)setup->seen_plain.items);
-    pdl_lint_suppressions_destroy(setup->suppressions);
     lint_statements_free(&setup->own);
     free(setup);
 }
@@ -146,18 +144,7 @@ static bool read_project(struct setup *setup, const char *path)
         slash != NULL ? format_text("%.*s", (int)(slash - path), path) : copy_text(".");
     const bool right = lint_project_parse(&setup->own, text, size, path, &mistake);
     free(text);
-    if (!right) {
-        return lint_tell_mistake(path, &mistake);
-    }
-    if (setup->own.suppressions != NULL &&
-        pdl_lint_suppressions_read(setup->own.suppressions, setup->own.suppressions_size, path,
-                                   &setup->suppressions) != PDL_SUCCESS) {
-        const pdl_inspect_error *const error = pdl_inspect_last_error();
-        print_line(stderr, "%s:%u:%u: error: %s", path, (unsigned)error->line,
-                   (unsigned)error->column, error->message);
-        return false;
-    }
-    return read_launches(&setup->own);
+    return right ? read_launches(&setup->own) : lint_tell_mistake(path, &mistake);
 }
 
 static struct setup *add_setup(struct lint_setups *setups, const char *path, bool named)
@@ -332,7 +319,7 @@ static void apply_to(const struct input *input)
     const size_t count = pdl_inspection_finding_count(input->inspection);
     const char *last = NULL; /* findings of one file follow each other */
     pdl_lint_suppression *last_found = NULL;
-    pdl_lint_suppress(setup->suppressions, input->inspection);
+    lint_suppress(&setup->own, input->inspection);
     for (size_t i = 0; i < count && setup->lists[LINT_THIRD_PARTY].count > 0; i++) {
         const struct lint_entry entry = {input, pdl_inspection_finding(input->inspection, i), i};
         const pdl_inspect_place *const place = lint_headline(entry.finding);
@@ -485,8 +472,8 @@ void lint_setups_tell(const struct lint_setups *setups, struct lint_report *repo
         const struct setup *const setup = setups->items[s];
         const pdl_lint_level level = setup->named ? PDL_LINT_WARNING : PDL_LINT_NOTE;
         tell_statements(report, &setup->own, "line", level);
-        for (size_t i = 0; i < pdl_lint_suppressions_count(setup->suppressions); i++) {
-            tell(report, pdl_lint_suppressions_get(setup->suppressions, i), "line", level);
+        for (size_t i = 0; i < setup->own.suppressions.count; i++) {
+            tell(report, &setup->own.suppressions.items[i].told, "line", level);
         }
     }
 }

@@ -24,6 +24,16 @@ struct lint_statement_list {
 
 enum lint_list { LINT_CONSTANT_PARAMS, LINT_OVERLAPPED, LINT_PLAIN, LINT_THIRD_PARTY, LINT_LISTS };
 
+/* A line `suppress RULE [KEY=PATTERN]... : REASON`. */
+enum lint_key { LINT_KEY_KERNEL, LINT_KEY_FILE, LINT_KEY_FUNCTION, LINT_KEY_PARAMETER, LINT_KEYS };
+
+struct lint_suppression {
+    int32_t rule;              /* pdl_lint_rule; 0: any */
+    uint32_t line;             /* 0: any */
+    char *patterns[LINT_KEYS]; /* NULL: any */
+    pdl_lint_suppression told;
+};
+
 /* A file that says how kernels were launched. */
 struct lint_launch_file {
     char *path;
@@ -48,9 +58,10 @@ struct lint_statements {
         uint8_t *items; /* by name: LAUNCHED_… */
         size_t count, capacity;
     } how;
-    char *
-        suppressions; /* a text that has those of the file, each where it stands in the file; or NULL */
-    size_t suppressions_size;
+    struct {
+        struct lint_suppression *items;
+        size_t count, capacity;
+    } suppressions;
     int fail_on; /* pdl_lint_level, LINT_FAIL_NEVER, or 0: it does not say */
     bool require_checked;
 };
@@ -80,6 +91,9 @@ bool lint_tell_mistake(const char *path, const struct lint_mistake *mistake);
 /* Reads a project file; `of` is its path (project.c). */
 bool lint_project_parse(struct lint_statements *statements, const char *text, size_t size,
                         const char *of, struct lint_mistake *mistake);
+
+/* Suppresses the findings that the statements accept, and counts what was of use (suppress.c). */
+void lint_suppress(struct lint_statements *statements, pdl_inspection *inspection);
 
 /* Adds how kernels were launched, as one of the files of the statements tells: a recording or a log. False with
  * a line on standard error (launches.c). */

@@ -269,10 +269,9 @@ static void print_chain(const pdl_lint_finding *finding)
     }
 }
 
-/* `before` is the item above it, or NULL: the same advice is not given twice in a row. `alike` items are not shown for
- * this one. */
+/* `before` is the item above it, or NULL: the same advice is not given twice in a row. */
 static void print_item(const struct lint_report *report, const struct colours *colours,
-                       const struct lint_item *item, const struct lint_item *before, size_t alike)
+                       const struct lint_item *item, const struct lint_item *before)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
     const struct lint_place place = lint_place_of(&item->entries[0]);
@@ -292,11 +291,6 @@ static void print_item(const struct lint_report *report, const struct colours *c
         printf(", by %llu instructions", (unsigned long long)instructions);
     }
     (void)putchar('\n');
-    if (alike > 0) {
-        char *more = format_count(alike, "", "");
-        printf("  and %s more findings, in kernels whose names differ only in numbers\n", more);
-        free(more);
-    }
     if (*pointers != '\0') {
         printf("  %s\n", pointers);
     }
@@ -314,61 +308,6 @@ static void print_item(const struct lint_report *report, const struct colours *c
     free(lines);
     free(pointers);
     free(kernels);
-}
-
-/* ---- findings that look alike -----------------------------------------------------------------*/
-
-/* Generators number their kernels: without source lines, each of thousands has the same finding. From so many on, one is
- * shown. */
-enum { MANY_ALIKE = 4 };
-
-/* What the report shows of a finding, with the digits of the kernel's name left out; the caller frees it. */
-static char *look_of(const struct lint_item *item)
-{
-    const pdl_lint_finding *finding = item->entries[0].finding;
-    char *name = demangle_alone(lint_kernel_of(&item->entries[0])->info->name);
-    size_t kept = 0;
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        name[kept] = name[i];
-        kept += name[i] < '0' || name[i] > '9' ? 1 : 0;
-    }
-    name[kept] = '\0';
-    char *look = format_text("%d %d %s\n%s\n%s\n%s\n%s", (int)finding->rule, (int)finding->level,
-                             lint_place_of(&item->entries[0]).file, name, finding->message,
-                             finding->advice != NULL ? finding->advice : "",
-                             finding->machine != NULL ? finding->machine : "");
-    free(name);
-    return look;
-}
-
-/* By the item's index: how many look like it, itself included; 0 if another is shown for it. The caller frees them. */
-static size_t *count_alike(const struct lint_report *report)
-{
-    struct pdl_names looks = {0};
-    size_t *const begins = allocate(report->item_count, sizeof(*begins)); /* by look: its first */
-    size_t *const firsts = allocate(report->item_count, sizeof(*firsts));
-    size_t *const counts = allocate(report->item_count, sizeof(*counts));
-    for (size_t i = 0; i < report->item_count; i++) {
-        const struct lint_entry *entry = &report->items[i].entries[0];
-        counts[i] = 1;
-        firsts[i] = i;
-        if (lint_is_shown(report, entry->finding) && !lint_place_of(entry).in_source) {
-            char *look = look_of(&report->items[i]);
-            const uint32_t known = looks.count;
-            const uint32_t index = name_index(&looks, look);
-            begins[index] = index == known ? i : begins[index];
-            firsts[i] = begins[index];
-            counts[firsts[i]] += firsts[i] != i;
-            free(look);
-        }
-    }
-    for (size_t i = 0; i < report->item_count; i++) {
-        counts[i] = firsts[i] != i && counts[firsts[i]] >= MANY_ALIKE ? 0 : counts[i];
-    }
-    pdl_names_free(&looks);
-    free(begins);
-    free(firsts);
-    return counts;
 }
 
 static void print_unused(const struct colours *colours, const struct lint_allowance *allowance)
@@ -452,16 +391,13 @@ bool lint_print_text(const struct lint_report *report)
     const struct colours *colours = wants_colours(stdout) ? &coloured : &plain;
     const struct lint_item *before = NULL;
     bool without_source = false;
-    size_t *const alike = count_alike(report);
     for (size_t i = 0; i < report->item_count; i++) {
-        if (lint_is_shown(report, report->items[i].entries[0].finding) && alike[i] > 0) {
-            print_item(report, colours, &report->items[i], before,
-                       alike[i] >= MANY_ALIKE ? alike[i] - 1 : 0);
+        if (lint_is_shown(report, report->items[i].entries[0].finding)) {
+            print_item(report, colours, &report->items[i], before);
             before = &report->items[i];
             without_source |= !lint_place_of(&report->items[i].entries[0]).in_source;
         }
     }
-    free(alike);
     for (size_t i = 0; i < report->allowance_count; i++) {
         if (report->level <= report->allowances[i].level &&
             lint_is_unused(report, &report->allowances[i])) {

@@ -56,7 +56,7 @@ def _patch(backend):
     backend.pdl_triton = True
 
 
-def enable(wait="entry", trigger="none", constant_params=(), prefetch=False, pdltool=None):
+def enable(wait="entry", trigger="none", constant_params=(), pdltool=None):
     """Instruments each kernel that is compiled from now on as `pdltool instrument` does with these options, and launches it
     with overlap. A kernel that is refused, or waits already, is launched as before. `wait="off"` ends this. `trigger`: for
     all kernels, or a dict of triggers by patterns of kernels' names, whose first match holds; without a match: "none".
@@ -79,7 +79,5 @@ def enable(wait="entry", trigger="none", constant_params=(), prefetch=False, pdl
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     constants = [word for param in constant_params for word in ("--constant-param", param)]
     _command = [program, "instrument", "--no-project", "--wait", wait, *constants]
-    if prefetch:
-        _command.append("--prefetch")
     _triggers = dict(trigger) if isinstance(trigger, dict) else {"*": trigger}
     _key = f"-{version}{_command[1:]}{_triggers}"

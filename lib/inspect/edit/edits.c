@@ -198,47 +198,6 @@ pdl_status pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module
     return status;
 }
 
-/* A name that is declared between two instructions would hide the same one before. */
-static bool in_one_scope(const char *from, const char *to)
-{
-    struct pdl_lexer lexer;
-    pdl_lexer_start(&lexer, from, to, 1, 1);
-    do {
-        pdl_lexer_next(&lexer);
-    } while (!pdl_lexer_at_end(&lexer) && lexer.token.mark != '{' && lexer.token.mark != '}');
-    return lexer.token.kind == PDL_TOKEN_END;
-}
-
-pdl_status pdl_edits_prefetch(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                              const struct pdl_body *body, uint32_t function,
-                              const struct pdl_prefetch *prefetch, bool *found)
-{
-    const struct pdl_instruction *load = &body->instructions[prefetch->load];
-    const char *from = opcode_at(module, body, prefetch->from);
-    const char *at = end_of(module, body, prefetch->behind);
-    const struct pdl_name *names = module->names.names;
-    const struct pdl_name *address = &names[body->symbols[prefetch->address->symbol].name];
-    const bool guarded = load->guard != PDL_NONE;
-    const struct pdl_name *guard = &names[body->symbols[guarded ? load->guard : 0].name];
-    *found = from != NULL && at != NULL && in_one_scope(from, at);
-    if (!*found) {
-        return PDL_SUCCESS;
-    }
-    const char *const statements[2] = {
-        pdl_arena_format(&edits->arena, "%s%.*s%sprefetch%s.L2 [%.*s+%lld];",
-                         !guarded              ? ""
-                         : load->guard_negated ? "@!"
-                                               : "@",
-                         guarded ? (int)guard->length : 0, guard->text, guarded ? " " : "",
-                         load->opcode.space == PDL_SPACE_GENERIC && load->opcode.op == PDL_OP_LOAD
-                             ? ""
-                             : ".global",
-                         (int)address->length, address->text, (long long)prefetch->address->value),
-        NULL};
-    return statements[0] != NULL ? insert(edits, module, function, at, true, statements)
-                                 : pdl_ptx_no_memory();
-}
-
 pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder,
                                    uint32_t function, uint32_t instruction, bool *found)
 {

@@ -3,7 +3,7 @@
 #ifndef PDL_INSPECT_EDITS_H
 #define PDL_INSPECT_EDITS_H
 
-#include "inspect/edit/prefetch.h"
+#include "inspect/edit/points.h"
 
 struct pdl_edit {
     uint32_t at, removed; /* bytes of the text */
@@ -40,9 +40,6 @@ const char *pdl_finder_opcode(struct pdl_finder *finder, uint32_t instruction);
 pdl_status pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
                             const struct pdl_body *body, uint32_t function,
                             const struct pdl_points *points, bool *found);
-pdl_status pdl_edits_prefetch(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                              const struct pdl_body *body, uint32_t function,
-                              const struct pdl_prefetch *prefetch, bool *found);
 pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder,
                                    uint32_t function, uint32_t instruction, bool *found);
 

@@ -166,13 +166,13 @@ static struct pdl_place_at find_trigger(struct pdl_points *points, const struct 
 }
 
 pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
-                           const struct pdl_cfg *cfg, int32_t trigger, bool all)
+                           const struct pdl_cfg *cfg, int32_t trigger)
 {
     const bool places = trigger >= PDL_INSTRUMENT_TRIGGER_LAST_READ;
     points->trigger = (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
     points->trigger_count = 0;
     if (!pdl_dominators_find(&points->before, cfg, false) ||
-        ((places || all) && !pdl_dominators_find(&points->behind, cfg, true))) {
+        (places && !pdl_dominators_find(&points->behind, cfg, true))) {
         return pdl_ptx_no_memory();
     }
     const uint32_t at = wait_block(points, needs, cfg);

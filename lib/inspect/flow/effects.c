@@ -269,8 +269,7 @@ static void wait(struct collection *collection, const struct site *site, bool in
 }
 
 /* `unwaited`: where the threads have not waited, they have not either when they trigger. */
-static void trigger(struct collection *collection, const struct site *site, bool in_loop,
-                    bool unwaited)
+static void trigger(struct collection *collection, const struct site *site, bool unwaited)
 {
     struct pdl_effects *effects = collection->effects;
     mention(&effects->trigger, site->instruction);
@@ -279,9 +278,6 @@ static void trigger(struct collection *collection, const struct site *site, bool
     }
     if (unwaited && (site->point.states & PDL_STATE_DECIDED)) {
         touch(collection, &site->point);
-    }
-    if (in_loop || (site->point.triggers & PDL_TRIGGERED)) {
-        mention(&effects->repeated_trigger, site->instruction);
     }
 }
 
@@ -365,7 +361,7 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         wait(collection, site, in_loop);
     }
     if (summary->triggers) {
-        trigger(collection, site, in_loop, summary->triggers_unwaited);
+        trigger(collection, site, summary->triggers_unwaited);
     }
     if (summary->cut) {
         status = mention_call(collection, site, PDL_EFFECT_CUT_CALL);
@@ -429,7 +425,6 @@ static pdl_status call(struct collection *collection, const struct site *site, b
 
 static pdl_status visit(struct collection *collection, const struct site *site, bool in_loop)
 {
-    struct pdl_effects *effects = collection->effects;
     const struct pdl_opcode *opcode = &site->instruction->opcode;
     pdl_status status = PDL_SUCCESS;
     switch (opcode->op) {
@@ -437,13 +432,10 @@ static pdl_status visit(struct collection *collection, const struct site *site, 
         wait(collection, site, in_loop);
         return PDL_SUCCESS;
     case PDL_OP_TRIGGER:
-        trigger(collection, site, in_loop, true);
+        trigger(collection, site, true);
         return PDL_SUCCESS;
     case PDL_OP_BARRIER_BLOCK:
-        effects->barriers = true;
-        if (site->waits_later && (site->point.states & PDL_STATE_UNWAITED)) {
-            mention(&effects->barrier_before_wait, site->instruction);
-        }
+        collection->effects->barriers = true;
         return PDL_SUCCESS;
     case PDL_OP_CALL:
         return call(collection, site, in_loop);
@@ -536,8 +528,7 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
         memset(effects->slots, 0, effects->slot_count * sizeof(*effects->slots));
     }
     effects->trigger_before_wait = effects->trigger = none;
-    effects->repeated_trigger = effects->wait = effects->wait_in_loop = none;
-    effects->barrier_before_wait = none;
+    effects->wait = effects->wait_in_loop = none;
     effects->out = effects->triggers_out = 0;
     effects->out_decision = 0;
     effects->barriers = effects->unknown = effects->cut = effects->touches = false;

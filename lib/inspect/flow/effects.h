@@ -18,8 +18,7 @@ struct pdl_effects {
     uint32_t effect_count;
     size_t effect_capacity, decision_capacity;
     uint32_t slot_count;
-    struct pdl_mention trigger_before_wait, trigger, repeated_trigger, wait, wait_in_loop,
-        barrier_before_wait;
+    struct pdl_mention trigger_before_wait, trigger, wait, wait_in_loop;
     uint8_t out;           /* states at the exits */
     uint8_t triggers_out;  /* PDL_NOT_TRIGGERED, PDL_TRIGGERED at the exits */
     uint32_t out_decision; /* + 1, or 0 */

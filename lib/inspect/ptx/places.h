@@ -26,11 +26,6 @@ const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
                                                 const pdl_inspect_place *const *outer,
                                                 uint32_t outer_count, uint32_t *count);
 
-/* The place of an instruction in the text by the `.loc` before it, and what that was inlined to. NULL without one, and if
- * there is no memory. */
-const pdl_inspect_place *const *pdl_places_before(struct pdl_ptx_module *module, const char *at,
-                                                  uint32_t *count);
-
 /* Brings the files into the order of their numbers, once all of them are read. */
 void pdl_places_sort_files(struct pdl_ptx_module *module);
 

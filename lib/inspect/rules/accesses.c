@@ -35,23 +35,17 @@ static const char *before_wait_advice(const struct pdl_report *report,
                                       const struct pdl_effect *effect)
 {
     if (effect->kind == PDL_EFFECT_WRITE) {
-        return pdl_report_sentence(report, "wait first, with ", pdl_report_idiom(report)->wait,
-                                   ": earlier kernels may still read or write that memory");
+        return "wait first: earlier kernels may still read or write that memory";
     }
     const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
     return constant == NULL ? NULL
-                            : pdl_report_sentence(report, "wait first, with ",
-                                                  pdl_report_idiom(report)->wait, constant);
+                            : pdl_arena_format(pdl_report_arena(report), "wait first%s", constant);
 }
 
 /* How to load what the wait protects. */
-static const char *load_advice(const struct pdl_report *report)
-{
-    return pdl_report_idiom(report)->macros
-               ? "declare the pointer with PDL_RESTRICT or load with PDL_LOAD()"
-               : "declare the pointer without __restrict__, and load without __ldg() or "
-                 "ld.global.nc";
-}
+static const char load_advice[] =
+    "declare the pointer with PDL_RESTRICT or without __restrict__, and load with PDL_LOAD() or "
+    "without __ldg() and ld.global.nc";
 
 /* "; the barrier at line 7 …": why the last barrier that they passed does not order them, or "". */
 static const char *why_unordered(const struct pdl_report *report, const struct pdl_effect *effect)
@@ -128,7 +122,7 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                                      through)
                   : pdl_arena_format(pdl_report_arena(report),
                                      "%ss global memory%s before the wait", verb(effect), through);
-        finding.advice = moved ? load_advice(report) : before_wait_advice(report, &finding, effect);
+        finding.advice = moved ? load_advice : before_wait_advice(report, &finding, effect);
         return add(report, effect, finding);
     }
     finding.rule = PDL_LINT_PARTIAL_WAIT;
@@ -165,9 +159,8 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                              "execute, and rely on a barrier or a call after it",
                              verb(effect), through);
     }
-    finding.advice = pdl_report_sentence(
-        report, "let every thread that touches memory of earlier kernels execute ",
-        pdl_report_idiom(report)->wait, " itself");
+    finding.advice =
+        "let every thread that touches memory of earlier kernels execute the wait itself";
     return add(report, effect, finding);
 }
 
@@ -222,7 +215,7 @@ static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effec
     const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
     finding.advice = constant == NULL ? NULL
                                       : pdl_arena_format(pdl_report_arena(report), "%s%s",
-                                                         load_advice(report), constant);
+                                                         load_advice, constant);
     return pdl_report_add(report, finding);
 }
 

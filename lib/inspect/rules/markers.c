@@ -165,35 +165,27 @@ uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
 /* More pointers than a kernel has. Those beyond are not taken for constant. */
 #define CONSTANTS_MAX 512u
 
-/* `+BYTE`, `+BYTE:SIZE`, or `.MEMBER`, which stands behind a parameter. */
-static bool names_part(const char *text, const struct pdl_parameter_name *name,
-                       struct pdl_constant_source *found)
+/* `+BYTE` or `+BYTE:SIZE`, which stands behind a parameter. */
+static bool names_part(const char *text, struct pdl_constant_source *found)
 {
-    uint32_t offset = 0;
-    bool right = text[1] >= '0' && text[1] <= '9';
-    if (text[0] == '.') {
-        right = name != NULL && pdl_member_find(name, text + 1, &offset, &found->size);
-    } else {
-        char *end;
-        const unsigned long byte = strtoul(text + 1, &end, 10);
-        unsigned long size = 8;
-        if (right && *end == ':') {
-            right = end[1] >= '0' && end[1] <= '9';
-            size = strtoul(end + 1, &end, 10);
-        }
-        right = right && size > 0 && *end == '\0' && byte <= UINT16_MAX && size <= UINT16_MAX;
-        offset = (uint32_t)byte;
-        found->size = (uint32_t)size;
+    const bool digit = text[1] >= '0' && text[1] <= '9';
+    char *end;
+    const unsigned long byte = strtoul(text + 1, &end, 10);
+    unsigned long size = 8;
+    bool right = digit;
+    if (digit && *end == ':') {
+        right = end[1] >= '0' && end[1] <= '9';
+        size = strtoul(end + 1, &end, 10);
     }
-    found->source.offset = (int32_t)offset;
-    return right;
+    found->size = (uint32_t)size;
+    found->source.offset = (int32_t)byte;
+    return right && size > 0 && *end == '\0' && byte <= UINT16_MAX && size <= UINT16_MAX;
 }
 
 /* Whether `NAME`, a pattern, or `NUMBER`, with `KERNEL:` in front and a part of it behind it or not, is a
  * parameter; *found are its bytes. */
-static bool names_parameter(const char *text, const char *kernel,
-                            const struct pdl_parameter_name *names, uint32_t index,
-                            struct pdl_constant_source *found)
+static bool names_parameter(const char *text, const char *kernel, const char *const *names,
+                            uint32_t index, struct pdl_constant_source *found)
 {
     char word[256];
     const size_t whole = strcspn(text, "+"); /* the colon of a size is no kernel's */
@@ -211,7 +203,7 @@ static bool names_parameter(const char *text, const char *kernel,
         }
         text = colon + 1;
     }
-    const size_t length = strcspn(text, "+.");
+    const size_t length = strcspn(text, "+");
     *found = (struct pdl_constant_source){.source = {.index = index}, .parameter = true};
     if (length >= sizeof(word)) {
         return false;
@@ -220,7 +212,7 @@ static bool names_parameter(const char *text, const char *kernel,
     word[length] = '\0';
     if (text[length] != '\0') {
         found->parameter = false;
-        if (!names_part(text + length, names != NULL ? &names[index] : NULL, found)) {
+        if (!names_part(text + length, found)) {
             return false;
         }
     }
@@ -229,7 +221,7 @@ static bool names_parameter(const char *text, const char *kernel,
         return strtoul(text, NULL, 10) == (unsigned long)index + 1;
     }
     return strcmp(text, "*") == 0 ||
-           (names != NULL && names[index].text != NULL && fnmatch(text, names[index].text, 0) == 0);
+           (names != NULL && names[index] != NULL && fnmatch(text, names[index], 0) == 0);
 }
 
 /* Whether what is known to be constant has a source. One whose byte is not known may be any pointer of its
@@ -270,7 +262,7 @@ bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_
 
 pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
                               const struct pdl_body *body, const struct pdl_values *values,
-                              const struct pdl_parameter_name *names)
+                              const char *const *names)
 {
     const struct pdl_ptx_function *function = body->function;
     const pdl_inspect_options *options = module->inspection->options;
@@ -318,7 +310,7 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
 }
 
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const struct pdl_parameter_name *names)
+                                const struct pdl_flow *flow, const char *const *names)
 {
     struct pdl_constants constants = {0};
     uint32_t kept = 0;

@@ -4,7 +4,6 @@
 #define PDL_INSPECT_MARKERS_H
 
 #include "inspect/flow/effects.h"
-#include "inspect/rules/members.h"
 
 /* The markers PDL_LINT_ALLOW() of the device header, by where they count: "FILE:LINE RULE", or, without
  * line information, "kernel NUMBER RULE" with the number of the kernel's name. */
@@ -38,7 +37,7 @@ struct pdl_constants {
 /* Finds them. `names` are the parameters' names or NULL. The arrays are used again. */
 pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
                               const struct pdl_body *body, const struct pdl_values *values,
-                              const struct pdl_parameter_name *names);
+                              const char *const *names);
 /* Whether an address is of such memory only. */
 bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address);
 void pdl_constants_free(struct pdl_constants *constants);
@@ -46,7 +45,6 @@ void pdl_constants_free(struct pdl_constants *constants);
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
  * nobody writes. `names` are the parameters' names or NULL. */
 pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow,
-                                const struct pdl_parameter_name *names);
+                                const struct pdl_flow *flow, const char *const *names);
 
 #endif /* PDL_INSPECT_MARKERS_H */

@@ -18,9 +18,8 @@ static bool is_named_number(const struct pdl_report *report, const struct pdl_de
         "index", "layer", "stage", "phase", "turn", "round", "pass",  "token",     "pos",
         "seq",   "len",   "size",  "rank",  "tile", "chunk", "batch", "split",     "splits",
     };
-    const char *at = decision->flag != 0 && report->names != NULL
-                         ? report->names[decision->flag - 1].text
-                         : NULL;
+    const char *at =
+        decision->flag != 0 && report->names != NULL ? report->names[decision->flag - 1] : NULL;
     while (at != NULL && *at != '\0') {
         const size_t length = strcspn(at, "_");
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -84,9 +83,8 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
                 ? "all threads may bypass the wait here, and then access global memory or trigger"
                 : "all threads may bypass the wait here: then the next kernel's wait does not "
                   "cover the previous kernel",
-            pdl_arena_format(pdl_report_arena(report), "execute %s on every path%s",
-                             pdl_report_idiom(report)->wait,
-                             touched ? ", or launch without overlap when this path is taken" : ""));
+            touched ? "wait on every path, or launch without overlap when this path is taken"
+                    : "wait on every path");
     }
     if (exits > 0 && status == PDL_SUCCESS) {
         status = pdl_report_add_at(report, PDL_LINT_EXIT_BEFORE_WAIT, PDL_LINT_NOTE, first_exit,
@@ -118,10 +116,7 @@ static pdl_status waits_elsewhere(struct pdl_report *report)
                                          where);
     return pdl_report_add_at(
         report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1, message,
-        overlapped ? pdl_arena_format(pdl_report_arena(report),
-                                      "execute %s in the kernel itself, or check the program that "
-                                      "it is linked to",
-                                      pdl_report_idiom(report)->wait)
+        overlapped ? "wait in the kernel itself, or check the program that it is linked to"
                    : "check the called code, or the program that it is linked to");
 }
 
@@ -141,10 +136,8 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
             trigger->instruction, trigger->count,
             "the kernel triggers and never waits: it does not see the writes of earlier kernels, "
             "and the next one's wait does not cover them",
-            pdl_arena_format(
-                pdl_report_arena(report),
-                "execute %s on every path, or remove the trigger and launch it without overlap",
-                pdl_report_idiom(report)->wait));
+            "execute PDL_WAIT() or cudaGridDependencySynchronize() on every path, or remove the "
+            "trigger and launch it without overlap");
     }
     static const struct {
         pdl_lint_level level;
@@ -161,11 +154,9 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
     const pdl_lint_level level = kinds[report->launched].level;
     return pdl_report_add_at(
         report, PDL_LINT_NO_WAIT, level, NULL, 1, kinds[report->launched].message,
-        level > PDL_LINT_NOTE
-            ? pdl_arena_format(pdl_report_arena(report),
-                               "execute %s on every path, or launch it without overlap",
-                               pdl_report_idiom(report)->wait)
-            : "launch it without overlap");
+        level > PDL_LINT_NOTE ? "execute PDL_WAIT() or cudaGridDependencySynchronize() on every "
+                                "path, or launch it without overlap"
+                              : "launch it without overlap");
 }
 
 pdl_status pdl_report_too_old(struct pdl_report *report)

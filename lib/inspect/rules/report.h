@@ -13,26 +13,17 @@ struct pdl_ways {
     bool noted;
 };
 
-/* What the code writes where it waits and triggers. */
-struct pdl_idiom {
-    const char *wait; /* NULL: not looked for yet */
-    const char *trigger;
-    bool macros; /* libpdl's own */
-    struct pdl_report *report;
-};
-
 struct pdl_report {
     struct pdl_ptx_module *module;
     const struct pdl_flow *flow;
     const struct pdl_effects *effects;
     const struct pdl_allows *allows;
-    const struct pdl_parameter_name *names; /* of the parameters, or NULL */
+    const char *const *names; /* of the parameters, or NULL */
     pdl_lint_finding *findings;
     uint32_t count;
     size_t capacity;
     const pdl_inspect_kernel *kernel;
     struct pdl_ways ways;
-    struct pdl_idiom *idiom;
     enum pdl_launched_how launched;
 };
 
@@ -61,18 +52,7 @@ pdl_status pdl_report_hand_over(struct pdl_report *report);
 /* Sets which of a finding's places is shown first; false if there is no memory (headline.c). */
 bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding);
 
-/* What the kernel writes to wait and to trigger or, where it does neither, other kernels of the text do (idiom.c). */
-const struct pdl_idiom *pdl_report_idiom(const struct pdl_report *report);
-
-/* A name in a sentence, of which many kernels have the same; NULL if there is no memory. */
-const char *pdl_report_sentence(const struct pdl_report *report, const char *before,
-                                const char *name, const char *behind);
-
 /* ---- words (words.c) ---------------------------------------------------------------------------- */
-
-/* The size of the kernel's parameter that a source is in, in bytes. */
-uint32_t pdl_report_parameter_size(const struct pdl_report *report,
-                                   const struct pdl_source *source);
 
 /* " through parameter 'w' (1st)", " in the variable x", or ""; NULL if there is no memory. Also sets the
  * finding's parameter. */

@@ -20,40 +20,20 @@ static pdl_status waiting_kernel(struct pdl_report *report)
             "no change is needed if the next kernel waits before it touches what others write: its "
             "wait also covers the stores after a trigger");
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(
-            report, PDL_LINT_REPEATED_TRIGGER, &effects->repeated_trigger,
-            "a thread may trigger more than once here: only the first counts",
-            "trigger once, at the intended position");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(
-            report, PDL_LINT_WAIT_IN_LOOP, &effects->wait_in_loop,
-            "the wait is in a loop: it returns immediately after the first time, and costs an "
-            "instruction each time",
-            "wait once before the loop, if nothing in it can precede the wait");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_report_add_mention(report, PDL_LINT_BARRIER_BEFORE_WAIT,
-                                        &effects->barrier_before_wait,
-                                        "a barrier of the block comes before the wait: no warp "
-                                        "reaches the wait before all have arrived here",
-                                        "no change is needed if the work before the wait needs it");
-    }
     if (status == PDL_SUCCESS && effects->trigger.count == 0 && !effects->unknown) {
         status = pdl_report_add_at(
             report, PDL_LINT_NO_TRIGGER, PDL_LINT_NOTE, NULL, 1,
             "the kernel waits and never triggers: the next one starts when all its "
             "blocks have ended, and only its launch latency is hidden",
-            pdl_report_sentence(report, "execute ", pdl_report_idiom(report)->trigger,
-                                " where the next kernel should start"));
+            "execute PDL_LAUNCH_DEPENDENTS() or cudaTriggerProgrammaticLaunchCompletion() where "
+            "the next kernel should start");
     }
     return status;
 }
 
 pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow *flow,
                            const struct pdl_effects *effects, const struct pdl_allows *allows,
-                           const struct pdl_parameter_name *names)
+                           const char *const *names)
 {
     struct pdl_report report = {
         .module = module,
@@ -63,9 +43,7 @@ pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow 
         .names = names,
         .kernel = module->inspection->kernels[module->inspection->kernel_count - 1],
     };
-    struct pdl_idiom idiom = {.report = &report};
     pdl_status status = PDL_SUCCESS;
-    report.idiom = &idiom;
     report.launched = pdl_launched_find(module->inspection, report.kernel->info->name);
     if (module->target < 90) {
         status = pdl_report_too_old(&report);

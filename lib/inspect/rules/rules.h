@@ -8,6 +8,6 @@
 /* Adds the findings of a kernel, which is the inspection's last. */
 pdl_status pdl_rules_apply(struct pdl_ptx_module *module, const struct pdl_flow *flow,
                            const struct pdl_effects *effects, const struct pdl_allows *allows,
-                           const struct pdl_parameter_name *names);
+                           const char *const *names);
 
 #endif /* PDL_INSPECT_RULES_H */

@@ -43,8 +43,7 @@ static void forget(struct pdl_source_file *file)
     free(file->path);
     free(file->text);
     free(file->lines);
-    *file = (struct pdl_source_file){
-        .read = file->read, .searched = file->searched, .no_memory = file->no_memory};
+    *file = (struct pdl_source_file){.read = file->read, .no_memory = file->no_memory};
 }
 
 static bool read_file(struct pdl_source_file *file, const char *path)
@@ -95,15 +94,17 @@ close:
 void pdl_source_free(struct pdl_source_file *file)
 {
     forget(file);
-    file->read = file->searched = 0;
+    file->read = 0;
 }
 
-bool pdl_source_in_name(char c)
+/* Whether a character is part of a name or a number. */
+static bool in_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-const char *pdl_source_skip_quoted(const char *at)
+/* Behind a comment, string or character that begins at `at`, or `at`. */
+static const char *skip_quoted(const char *at)
 {
     if (at[0] == '/' && at[1] == '/') {
         const char *end = strchr(at, '\n');
@@ -124,57 +125,44 @@ const char *pdl_source_skip_quoted(const char *at)
 }
 
 /* The name in one parameter's declaration, which ends at `end`: the last word in front of `=`, `[`
- * or the end. The word in front of it is its type, if nothing but blanks and '&' is between them. */
-static struct pdl_parameter_name declared_name(struct pdl_source_file *file,
-                                               struct pdl_arena *arena, const char *start,
-                                               const char *end)
+ * or the end. NULL if there is none. */
+static const char *declared_name(struct pdl_source_file *file, struct pdl_arena *arena,
+                                 const char *start, const char *end)
 {
-    struct pdl_parameter_name declared = {0};
-    const char *name = NULL, *type = NULL;
-    size_t length = 0, type_length = 0;
+    const char *name = NULL;
+    size_t length = 0;
     for (const char *p = start; p < end;) {
-        const char *behind = pdl_source_skip_quoted(p);
+        const char *behind = skip_quoted(p);
         if (behind != p) {
             p = behind;
         } else if (*p == '=' || *p == '[') {
             break;
-        } else if (pdl_source_in_name(*p)) {
-            static const char grid[] = "__grid_constant__", constant[] = "const";
-            const bool word =
-                name != NULL && !(length == sizeof(grid) - 1 && memcmp(name, grid, length) == 0) &&
-                !(length == sizeof(constant) - 1 && memcmp(name, constant, length) == 0);
-            type = word ? name : type;
-            type_length = word ? length : type_length;
+        } else if (in_name(*p)) {
             name = p;
-            while (p < end && pdl_source_in_name(*p)) {
+            while (p < end && in_name(*p)) {
                 p++;
             }
             length = (size_t)(p - name);
         } else {
-            if (!isspace((unsigned char)*p) &&
-                *p != ':') { /* `T *t` and `T<N> t` have no struct T */
-                name = type = NULL;
+            if (!isspace((unsigned char)*p) && *p != ':') {
+                name = NULL;
             }
             p++;
         }
     }
     if (name == NULL || length > PDL_SOURCE_NAME_MAX || isdigit((unsigned char)*name)) {
-        return declared;
+        return NULL;
     }
-    declared.text = pdl_arena_copy(arena, name, length);
-    declared.type = type != NULL && type_length <= PDL_SOURCE_NAME_MAX
-                        ? pdl_arena_copy(arena, type, type_length)
-                        : NULL;
-    file->no_memory = file->no_memory || declared.text == NULL;
-    return declared;
+    const char *copy = pdl_arena_copy(arena, name, length);
+    file->no_memory = file->no_memory || copy == NULL;
+    return copy;
 }
 
 /* Reads `(…)` from behind its bracket. */
-static struct pdl_parameter_name *read_parameters(struct pdl_source_file *file,
-                                                  struct pdl_arena *arena, const char *at,
-                                                  uint32_t count)
+static const char **read_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
+                                    const char *at, uint32_t count)
 {
-    struct pdl_parameter_name *names = pdl_arena_alloc(arena, ((size_t)count + 1) * sizeof(*names));
+    const char **names = pdl_arena_alloc(arena, ((size_t)count + 1) * sizeof(*names));
     const char *start = at;
     uint32_t found = 0;
     int depth = 0;
@@ -183,7 +171,7 @@ static struct pdl_parameter_name *read_parameters(struct pdl_source_file *file,
         return NULL;
     }
     for (;;) {
-        const char *behind = pdl_source_skip_quoted(at);
+        const char *behind = skip_quoted(at);
         if (behind != at) {
             at = behind;
             continue;
@@ -197,7 +185,7 @@ static struct pdl_parameter_name *read_parameters(struct pdl_source_file *file,
                 return NULL;
             }
             names[found] = declared_name(file, arena, start, at);
-            if (names[found++].text == NULL) {
+            if (names[found++] == NULL) {
                 return NULL;
             }
             start = at + 1;
@@ -221,7 +209,7 @@ static bool is_function(const char *text, const char *bracket, const char *mangl
         end--;
     }
     const char *start = end;
-    while (start > text && pdl_source_in_name(start[-1])) {
+    while (start > text && in_name(start[-1])) {
         start--;
     }
     char word[PDL_SOURCE_NAME_MAX + 8];
@@ -243,7 +231,7 @@ static const char *find_function(const struct pdl_source_file *file, const char 
 {
     const char *found = NULL;
     while (*at != '\0' && at < end) {
-        const char *behind = pdl_source_skip_quoted(at);
+        const char *behind = skip_quoted(at);
         if (behind != at) {
             at = behind;
             continue;
@@ -268,9 +256,9 @@ static char *line_start(const struct pdl_source_file *file, uint32_t line)
     return file->text + (line <= file->line_count ? file->lines[line - 1] : file->size);
 }
 
-struct pdl_parameter_name *pdl_source_parameters(struct pdl_source_file *file,
-                                                 struct pdl_arena *arena, const char *path,
-                                                 uint32_t line, const char *name, uint32_t count)
+const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
+                                         const char *path, uint32_t line, const char *name,
+                                         uint32_t count)
 {
     if (count == 0 || line == 0 || !read_file(file, path)) {
         return NULL;
@@ -288,24 +276,7 @@ struct pdl_parameter_name *pdl_source_parameters(struct pdl_source_file *file,
         found =
             find_function(file, (size_t)(at - first) > NEAR ? at - NEAR : first, at, name, true);
     }
-    struct pdl_parameter_name *names =
-        found != NULL ? read_parameters(file, arena, found + 1, count) : NULL;
+    const char **names = found != NULL ? read_parameters(file, arena, found + 1, count) : NULL;
     *stop = cut;
     return names;
-}
-
-bool pdl_source_line(struct pdl_source_file *file, const char *path, uint32_t line, char *text,
-                     size_t size)
-{
-    if (line == 0 || !read_file(file, path) || line > file->line_count) {
-        return false;
-    }
-    const char *at = line_start(file, line);
-    size_t length = 0;
-    while (length + 1 < size && at[length] != '\0' && at[length] != '\n') {
-        length++;
-    }
-    memcpy(text, at, length);
-    text[length] = '\0';
-    return true;
 }

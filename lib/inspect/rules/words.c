@@ -5,8 +5,6 @@
 
 #include "inspect/rules/report.h"
 
-enum { TEXT_MAX = 300 };
-
 static const char *ordinal_suffix(uint32_t number)
 {
     if (number % 100 >= 11 && number % 100 <= 13) {
@@ -16,42 +14,21 @@ static const char *ordinal_suffix(uint32_t number)
 }
 
 /* The size of the kernel's parameter that a source is in, in bytes. */
-uint32_t pdl_report_parameter_size(const struct pdl_report *report, const struct pdl_source *source)
+static uint32_t parameter_size(const struct pdl_report *report, const struct pdl_source *source)
 {
     const struct pdl_ptx_function *function = report->flow->body->function;
     return report->module->parameters[function->first_parameter + source->index].size;
 }
 
-/* ".flags" or ".tab[1]", where the source names the member that a source is in; false where it does not. */
-static bool member_text(const struct pdl_report *report, const struct pdl_source *source,
-                        char *text, size_t size)
-{
-    const struct pdl_member *member =
-        report->names != NULL ? pdl_member_at(&report->names[source->index], source->offset) : NULL;
-    if (member == NULL || (source->indexed && member->step == member->size)) {
-        return false;
-    }
-    const uint32_t within = (uint32_t)source->offset - member->offset;
-    if (member->step == member->size || source->indexed) {
-        (void)snprintf(text, size, ".%s", member->name);
-        return within == 0 || source->indexed;
-    }
-    (void)snprintf(text, size, ".%s[%u]", member->name, within / member->step);
-    return within % member->step == 0;
-}
-
 /* "parameter 'w' (1st)", "the 1st parameter", with where in it if it is a struct. */
 static const char *parameter_text(const struct pdl_report *report, const struct pdl_source *source)
 {
-    const char *name = report->names != NULL ? report->names[source->index].text : NULL;
+    const char *name = report->names != NULL ? report->names[source->index] : NULL;
     const uint32_t number = source->index + 1;
-    const uint32_t size = pdl_report_parameter_size(report, source);
-    char part[TEXT_MAX], within[TEXT_MAX + 64] = "";
+    const uint32_t size = parameter_size(report, source);
+    char within[64] = "";
     if (source->kind == PDL_SOURCE_ADDRESS || size <= 8) {
         /* the parameter itself: a tensor map */
-    } else if (member_text(report, source, part, sizeof(part))) {
-        (void)snprintf(within, sizeof(within), "%s'%s' of ", source->indexed ? "a pointer in " : "",
-                       part + 1);
     } else if (source->offset != PDL_OFFSET_UNKNOWN) {
         (void)snprintf(within, sizeof(within),
                        source->indexed ? "a pointer in the array at byte %d of "
@@ -98,7 +75,7 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     const char *parameter = parameter_text(report, source);
     if (address->count == 1 || address->sources[1].index == source->index) {
         finding->parameter = (int32_t)source->index;
-        finding->parameter_name = report->names != NULL ? report->names[source->index].text : NULL;
+        finding->parameter_name = report->names != NULL ? report->names[source->index] : NULL;
         finding->parameter_offset = offset_of(address);
     }
     if (parameter == NULL) {
@@ -130,14 +107,14 @@ static const char *options_of(const struct pdl_report *report, const struct pdl_
     unsigned count = 0;
     for (unsigned i = 0; i < address->count; i++) {
         const struct pdl_source *source = &address->sources[i];
-        const char *name = report->names != NULL ? report->names[source->index].text : NULL;
-        char number[16], part[TEXT_MAX] = "";
+        const char *name = report->names != NULL ? report->names[source->index] : NULL;
+        char number[16], part[16] = "";
         unsigned same = 0;
         (void)snprintf(number, sizeof(number), "%u", source->index + 1);
-        if (pdl_report_parameter_size(report, source) > 8) {
+        if (parameter_size(report, source) > 8) {
             if (may_be_any(address, source->index)) {
                 *all = true;
-            } else if (!member_text(report, source, part, sizeof(part))) {
+            } else {
                 (void)snprintf(part, sizeof(part), "+%d", source->offset);
             }
         }
@@ -166,7 +143,6 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
                                        const struct pdl_value *address)
 {
     static const char before[] = ", or, if no kernel in flight writes that memory, say so: ";
-    const bool macros = pdl_report_idiom(report)->macros;
     unsigned passed = 0, loaded = 0;
     for (unsigned i = 0; i < address->count; i++) {
         const struct pdl_source *source = &address->sources[i];
@@ -178,11 +154,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
         return ""; /* nothing that could be said covers it */
     }
     if (loaded == address->count) {
-        return macros ? pdl_arena_format(pdl_report_arena(report),
-                                         "%sPDL_CONSTANT_PARAM() with the pointer, which holds for "
-                                         "all pointers loaded through the same one",
-                                         before)
-                      : "";
+        return pdl_arena_format(pdl_report_arena(report),
+                                "%sPDL_CONSTANT_PARAM() with the pointer, which holds for all "
+                                "pointers loaded through the same one",
+                                before);
     }
     if (passed != address->count) {
         return "";
@@ -190,9 +165,9 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
     bool all = false;
     const char *options = options_of(report, address, &all);
     const char *marker = "";
-    if (macros && !all) {
+    if (!all) {
         const bool one = address->count == 1 && finding->parameter_name != NULL &&
-                         pdl_report_parameter_size(report, &address->sources[0]) <= 8;
+                         parameter_size(report, &address->sources[0]) <= 8;
         marker = one ? pdl_arena_format(pdl_report_arena(report), "PDL_CONSTANT_PARAM(%s), ",
                                         finding->parameter_name)
                      : "PDL_CONSTANT_PARAM() with the pointer, ";

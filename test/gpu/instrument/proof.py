@@ -46,7 +46,7 @@ VARIANTS = (
     ("entry_none", ["--wait", "entry", "--trigger", "none"], False),
     ("entry_wait", ["--wait", "entry", "--trigger", "wait"], False),
     ("hoist_wait", ["--wait", "hoist", "--trigger", "wait"], False),
-    ("hoist_prefetch", ["--wait", "hoist", "--trigger", "last-read", "--prefetch"], True),
+    ("hoist_last_read", ["--wait", "hoist", "--trigger", "last-read"], True),
 )
 STAMP_ROUNDS = 20
 PATIENCE = 5.0  # seconds for a chain

@@ -128,8 +128,6 @@ TRIGGERS = ("none", "wait", "last-read")
 VARIANTS = {"plain": {"wait": "off", "triggers": ("", "")},
             **{f"entry, {first} and {second}": {"wait": "entry", "triggers": (first, second)}
                for first, second in itertools.product(TRIGGERS, TRIGGERS)},
-            "entry, prefetch, wait and wait": {"wait": "entry", "triggers": ("wait", "wait"), "prefetch": True,
-                                               "constant_params": CONSTANT},
             **{f"hoist, weights constant, {trigger} and {trigger}": {"wait": "hoist", "triggers": (trigger, trigger),
                                                                      "constant_params": CONSTANT} for trigger in TRIGGERS}}
 

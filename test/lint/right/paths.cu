@@ -121,7 +121,7 @@ __global__ void wait_in_the_first_iteration(const float *x, float *y, int tiles)
 __global__ void wait_in_each_iteration(const float *x, float *y, int tiles)
 {
     for (int tile = 0; tile < tiles; tile++) {
-        PDL_WAIT(); // EXPECT note: wait-in-loop
+        PDL_WAIT();
         y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
     }
 }
@@ -167,7 +167,7 @@ __global__ void trigger_in_a_loop(const float *x, float *y, int n)
     PDL_WAIT();
     for (int i = 0; i < n; i++) {
         y[i * 128 + threadIdx.x] = x[i * 128 + threadIdx.x];
-        PDL_LAUNCH_DEPENDENTS(); // EXPECT note: repeated-trigger
+        PDL_LAUNCH_DEPENDENTS();
     }
 }
 
@@ -204,7 +204,7 @@ __global__ void barrier_first(const float *x, float *y)
 {
     __shared__ float part[128];
     part[threadIdx.x] = (float)threadIdx.x;
-    __syncthreads(); // EXPECT note: barrier-before-wait
+    __syncthreads();
     const float value = part[127 - threadIdx.x];
     PDL_WAIT();
     y[threadIdx.x] = value * x[threadIdx.x];

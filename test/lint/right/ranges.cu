@@ -85,7 +85,7 @@ __global__ void first_tile(const float *x, float *y, int tiles)
 {
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         if (tile == (int)blockIdx.x) {
-            PDL_WAIT(); // EXPECT note: wait-in-loop
+            PDL_WAIT();
         }
         y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
     }

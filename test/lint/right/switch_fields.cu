@@ -56,7 +56,7 @@ __global__ void in_a_loop(const float *x, float *y, int tiles, bool enable_pdl)
     bool first = true;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         if (enable_pdl && first) {
-            PDL_WAIT(); // EXPECT note: wait-in-loop
+            PDL_WAIT();
             first = false;
         }
         y[tile * 128 + threadIdx.x] = x[tile * 128 + threadIdx.x];
