@@ -91,14 +91,6 @@ typedef struct pdl_rtc_options {
     size_t name_count;             /**< How many there are. */
     const pdl_rtc_header *headers; /**< Headers in memory, before those on disk. */
     size_t header_count;           /**< How many there are. */
-    /** Called repeatedly while NVRTC compiles (12.8; before, never), usually on the compiling
-     * thread. A result other than 0 cancels with PDL_ERROR_CANCELLED, and it is not called again.
-     * NVRTC 13.2 and newer may crash when cancelled: there it compiles to the end, and the result
-     * is discarded. Threads that wait for the same kernel then compile it themselves. It may ask a
-     * cache for other texts, but not for the one that is being compiled (PDL_ERROR_BUSY). May be
-     * NULL. */
-    int32_t (*progress)(void *context);
-    void *progress_context; /**< Passed to `progress`. */
     /** Puts the wait into kernels that do not wait, as pdl_instrument() does, so that they can be
      * launched with overlap. NULL: they stay as they are. A kernel that is refused stays as it is,
      * too: pdl_rtc_image_log() has the reason. The code is made by way of PTX, so a cubin needs
@@ -132,8 +124,6 @@ typedef struct pdl_rtc_compiler_info {
     int32_t linker_version;      /**< nvJitLink's; 0 if there is none. */
     int32_t newest_architecture; /**< The newest that NVRTC compiles for: 120 for compute_120. */
     uint32_t has_minimal;        /**< 1 if PDL_RTC_MINIMAL is supported. */
-    uint32_t has_progress;       /**< 1 if `progress` is called (12.8), whether or not it ends a
-                                      compilation early. */
     char path[240];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
 } pdl_rtc_compiler_info;
 
@@ -167,8 +157,8 @@ typedef struct pdl_rtc_image pdl_rtc_image;
  * @param[out] image freed with pdl_rtc_image_destroy()
  * Errors: PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_OPTION, PDL_ERROR_COMPILE
  * (the message has the first error and the name of the file that the whole was written to, see
- * `PDL_RTC_DUMP_DIR`; pdl_rtc_log() has everything), PDL_ERROR_CANCELLED, PDL_ERROR_NOT_FOUND (a
- * name), PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
+ * `PDL_RTC_DUMP_DIR`; pdl_rtc_log() has everything), PDL_ERROR_NOT_FOUND (a name),
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
  * PDL_ERROR_OUT_OF_MEMORY; without a target those of pdl_device_get(), and PDL_ERROR_NOT_SUPPORTED
  * where NVRTC no longer compiles for the device.
  */
@@ -277,9 +267,8 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
  * @param name a name expression, "scale<float, 4>", or the plain name of an extern "C" kernel; it need
  * not be among the options' names
  * @param[out] kernel belongs to the cache and must not be destroyed
- * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(); PDL_ERROR_BUSY in `progress` for
- * the text that is being compiled. A folder that cannot be written is not an error: see
- * pdl_rtc_cache_stats().
+ * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(); a folder that cannot be
+ * written is not an error: see pdl_rtc_cache_stats().
  */
 PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,
                                   const pdl_rtc_options *options, pdl_kernel **kernel);
@@ -287,8 +276,7 @@ PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, cons
 /**
  * As pdl_rtc_compile(), through a cache. Needs no device if a target is named.
  *
- * Errors: those of pdl_rtc_compile(); PDL_ERROR_BUSY in `progress` for the text that is being
- * compiled.
+ * Errors: those of pdl_rtc_compile().
  */
 PDL_API pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program,
                                          const char *source, const pdl_rtc_options *options,

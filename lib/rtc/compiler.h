@@ -13,7 +13,7 @@
 typedef int nvrtcResult; /* 0 is success */
 typedef struct _nvrtcProgram *nvrtcProgram;
 
-/* NVRTC. Entries that newer ones have are NULL in older. */
+/* NVRTC. */
 struct pdl_rtc_compiler {
     nvrtcResult (*version)(int *major, int *minor);
     nvrtcResult (*create)(nvrtcProgram *program, const char *source, const char *name, int headers,
@@ -31,18 +31,13 @@ struct pdl_rtc_compiler {
     nvrtcResult (*arch_count)(int *count);
     nvrtcResult (*archs)(int *archs);
     const char *(*error_string)(nvrtcResult result);
-    nvrtcResult (*flow_callback)(nvrtcProgram program, int (*callback)(void *payload, void *unused),
-                                 void *payload); /* optional */
-    int number;                                  /* version: 1000 * major + 10 * minor */
-    int newest;                                  /* of the architectures: 120 for compute_120 */
-    const int *known;                            /* the architectures, ascending */
+    int number;       /* version: 1000 * major + 10 * minor */
+    int newest;       /* of the architectures: 120 for compute_120 */
+    const int *known; /* the architectures, ascending */
     size_t known_count;
     struct pdl_rtc_identity identity;
     char path[4096];
 };
-
-/* Whether it stops where the flow callback says so, and does not crash. */
-bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler);
 
 /* What --minimal needs. */
 bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);

@@ -51,9 +51,6 @@ bool rtc_have_nvrtc(void)
 
 /* ---- the mock of NVRTC ---------------------------------------------------------------------- */
 
-static int (*flow_callback)(void *payload, void *unused);
-static void *flow_payload;
-
 static nvrtcResult mock_create(nvrtcProgram *program, const char *source, const char *name,
                                int headers, const char *const *texts, const char *const *names)
 {
@@ -75,7 +72,6 @@ static nvrtcResult mock_create(nvrtcProgram *program, const char *source, const 
 static nvrtcResult mock_destroy(nvrtcProgram *program)
 {
     rtc_mock.programs--;
-    flow_callback = NULL;
     *program = NULL;
     return 0;
 }
@@ -87,10 +83,6 @@ static nvrtcResult mock_compile(nvrtcProgram program, int count, const char *con
     rtc_mock.option_count = count;
     for (int i = 0; i < count && i < (int)COUNT_OF(rtc_mock.options); i++) {
         (void)snprintf(rtc_mock.options[i], sizeof(rtc_mock.options[i]), "%s", options[i]);
-    }
-    for (int i = 0; flow_callback != NULL && i < rtc_mock.ask; i++) {
-        rtc_mock.asked++;
-        rtc_mock.answer = flow_callback(flow_payload, NULL);
     }
     if (rtc_mock.while_compiling != NULL) {
         rtc_mock.while_compiling();
@@ -145,15 +137,6 @@ static const char *mock_error_string(nvrtcResult result)
     return result == 11 ? "NVRTC_ERROR_INTERNAL_ERROR" : "NVRTC_ERROR_OF_THE_MOCK";
 }
 
-static nvrtcResult mock_flow_callback(nvrtcProgram program,
-                                      int (*callback)(void *payload, void *unused), void *payload)
-{
-    (void)program;
-    flow_callback = callback;
-    flow_payload = payload;
-    return 0;
-}
-
 int rtc_mock_setup(void **state)
 {
     static const int known[] = {75, 80, 90, 100, 120};
@@ -172,7 +155,6 @@ int rtc_mock_setup(void **state)
         .cubin_size = mock_code_size,
         .cubin = mock_code,
         .error_string = mock_error_string,
-        .flow_callback = mock_flow_callback,
         .number = 13000,
         .newest = 120,
         .known = known,

@@ -43,10 +43,7 @@ struct rtc_mock {
     const char *code;    /* ended by a NUL, which counts */
     const char *lowered; /* what every name becomes; NULL: itself */
     int compilations;
-    int programs; /* created and not destroyed */
-    int asked;    /* how often the flow callback was called; its last answer follows */
-    int answer;
-    int ask;               /* how often to call it in a compilation */
+    int programs;          /* created and not destroyed */
     char options[32][256]; /* of the last compilation */
     int option_count;
     char headers[16][64]; /* their names */

@@ -255,47 +255,6 @@ static void minimal_compiles_names_too(void **state)
     }
 }
 
-struct progress {
-    int asked;
-    int until; /* 0 from the caller so many times */
-    pthread_t thread;
-    bool elsewhere;
-};
-
-static int32_t ask(void *context)
-{
-    struct progress *progress = context;
-    progress->elsewhere =
-        progress->elsewhere || pthread_equal(progress->thread, pthread_self()) == 0;
-    progress->asked++;
-    return progress->asked >= progress->until;
-}
-
-static void the_caller_is_asked_and_may_cancel(void **state)
-{
-    (void)state;
-    static const char text[] = "extern \"C\" __global__ void k(int *p) { *p = 1; }";
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    struct progress progress = {.until = INT32_MAX, .thread = pthread_self()};
-    assert_ok(pdl_rtc_compiler_get(&info));
-    if (info.has_progress == 0) {
-        skip();
-    }
-    assert_ok(
-        compile(text, &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)));
-    done();
-    assert_true(progress.asked > 1);
-    assert_false(progress.elsewhere);
-    const int all = progress.asked;
-    for (int until = 1; until <= all; until += all / 60 + 1) {
-        progress = (struct progress){.until = until, .thread = pthread_self()};
-        assert_refused(
-            compile(text, &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-            PDL_ERROR_CANCELLED, NULL, "t.cu");
-        assert_int_equal(progress.asked, until); /* and never again */
-    }
-}
-
 static void *compile_one(void *argument)
 {
     const int number = (int)(intptr_t)argument;
@@ -404,7 +363,6 @@ static void each_result_of_nvrtc_becomes_a_status(void **state)
         {4, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_OF_THE_MOCK", "4", ""}},
         {10, "", PDL_ERROR_NOT_FOUND, {"t.cu", "k", ""}},
         {11, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_INTERNAL_ERROR", "all of it in", ""}},
-        {16, "", PDL_ERROR_CANCELLED, {"t.cu", "cancelled", ""}},
         {17, "", PDL_ERROR_COMPILE, {"17", "", ""}},
         {18, "", PDL_ERROR_COMPILE, {"18", "", ""}},
         {99, "", PDL_ERROR_COMPILE, {"99", "", ""}},
@@ -447,48 +405,6 @@ static void a_compiler_that_gives_no_code_is_named(void **state)
     rtc_mock.no_code = true;
     assert_refused(compile("", &PDL_RTC_OPTIONS(SM90)), PDL_ERROR_COMPILE, NULL, "nvrtcGetCUBIN",
                    "no code");
-}
-
-static void a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on(void **state)
-{
-    (void)state;
-    struct progress progress = {.until = 2, .thread = pthread_self()};
-    rtc_mock.ask = 5;
-    assert_refused(
-        compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-        PDL_ERROR_CANCELLED, NULL, "t.cu");
-    assert_int_equal(rtc_mock.asked, 5);
-    assert_int_equal(rtc_mock.answer, 1); /* to the end */
-    assert_int_equal(progress.asked, 2);  /* the caller, until it has said so */
-}
-
-static void an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image(void **state)
-{
-    (void)state;
-    static const int numbers[] = {13020, 13050, 14000};
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        struct progress progress = {.until = 2, .thread = pthread_self()};
-        rtc_mock.table.number = numbers[i];
-        rtc_mock.ask = 5;
-        rtc_mock.asked = 0;
-        assert_refused(
-            compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-            PDL_ERROR_CANCELLED, NULL, "t.cu");
-        assert_int_equal(rtc_mock.asked, 5);
-        assert_int_equal(rtc_mock.answer, 0);
-        assert_int_equal(progress.asked, 2);
-    }
-}
-
-static void an_nvrtc_without_the_callback_never_asks(void **state)
-{
-    (void)state;
-    struct progress progress = {.until = 1, .thread = pthread_self()};
-    rtc_mock.table.flow_callback = NULL;
-    rtc_mock.ask = 5;
-    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)));
-    assert_int_equal(progress.asked, 0);
-    done();
 }
 
 static void a_long_log_is_whole_and_the_message_ends(void **state)
@@ -584,7 +500,6 @@ int main(void)
         REAL(no_option_that_is_known_writes_a_file),
         REAL(an_architecture_that_nvrtc_does_not_know_is_refused),
         REAL(minimal_compiles_names_too),
-        REAL(the_caller_is_asked_and_may_cancel),
         REAL(threads_compile_at_once_with_their_own_logs),
     };
     const struct CMUnitTest mocked[] = {
@@ -594,9 +509,6 @@ int main(void)
         RTC_MOCK_TEST(each_result_of_nvrtc_becomes_a_status),
         RTC_MOCK_TEST(every_call_of_nvrtc_may_fail),
         RTC_MOCK_TEST(a_compiler_that_gives_no_code_is_named),
-        RTC_MOCK_TEST(a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on),
-        RTC_MOCK_TEST(an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image),
-        RTC_MOCK_TEST(an_nvrtc_without_the_callback_never_asks),
         RTC_MOCK_TEST(a_long_log_is_whole_and_the_message_ends),
         RTC_MOCK_TEST(the_log_may_be_set_from_itself),
         RTC_MOCK_TEST(each_thread_has_its_own_log),

@@ -70,24 +70,6 @@ static void a_flag_is_refused_exactly_where_nvrtc_lacks_it(void **state)
     }
 }
 
-static int32_t count_calls(void *context)
-{
-    ++*(int *)context;
-    return 0;
-}
-
-static void progress_is_called_from_12_8_on(void **state)
-{
-    (void)state;
-    int calls = 0;
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    assert_int_equal(info.has_progress, info.version >= 12080);
-    assert_ok(compile(kernel,
-                      &PDL_RTC_OPTIONS(SM90, .progress = count_calls, .progress_context = &calls)));
-    assert_int_equal(calls > 0, info.has_progress);
-}
-
 /* Options that came after 12.0, or that a version may drop: what NVRTC says decides, and is passed on. */
 static void an_option_that_nvrtc_lacks_is_refused_by_its_name(void **state)
 {
@@ -179,7 +161,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_compilers_are_those_that_were_asked_for),
         cmocka_unit_test(a_flag_is_refused_exactly_where_nvrtc_lacks_it),
-        cmocka_unit_test(progress_is_called_from_12_8_on),
         cmocka_unit_test(an_option_that_nvrtc_lacks_is_refused_by_its_name),
         cmocka_unit_test(each_listed_architecture_compiles_to_code_that_is_read),
         cmocka_unit_test(an_nvjitlink_that_is_too_old_is_no_fault_of_the_text),

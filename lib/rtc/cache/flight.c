@@ -195,7 +195,7 @@ enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
             break;
         }
         struct pdl_rtc_attempt *attempt = *at != NULL ? (*at)->attempt : NULL;
-        if (attempt == NULL || !flight->may_wait || clock_ns() >= attempt->deadline) {
+        if (attempt == NULL || clock_ns() >= attempt->deadline) {
             if (!become_maker(flights, flight, at)) {
                 (void)PDL_NO_MEMORY();
                 state = PDL_RTC_FLIGHT_FAILED;
@@ -237,7 +237,7 @@ static void end_attempt(struct pdl_rtc_flights *flights, struct text *text,
     }
     text->makers--;
     attempt->done = true;
-    if (status != PDL_SUCCESS && status != PDL_ERROR_CANCELLED) {
+    if (status != PDL_SUCCESS) {
         attempt->failed = true;
         attempt->error = *pdl_last_error();
         attempt->log = strdup(pdl_rtc_log());

@@ -23,12 +23,11 @@ struct pdl_rtc_attempt;
 struct pdl_rtc_flight {
     const struct pdl_rtc_key *key;
     const char *name;                /* the kernel that is wanted; NULL: the image */
-    bool may_wait;                   /* for another thread; else it makes what another is making */
     struct pdl_rtc_attempt *attempt; /* the caller's own, with MAKE */
     pdl_rtc_image *image; /* a reference of the caller's; with `name` only what is there already */
     pdl_kernel *kernel;
     bool waited; /* for another thread that made it */
-    bool late;   /* with MAKE: another is at it for too long, or is not to be waited for */
+    bool late;   /* with MAKE: another is at it for too long */
 };
 
 enum pdl_rtc_flight_state {
@@ -46,8 +45,8 @@ void pdl_rtc_flight_extend(struct pdl_rtc_flights *flights, const struct pdl_rtc
 
 /* Ends what start() returned MAKE for, and wakes those who wait. `image` and `kernel` (which becomes the
  * flights') are NULL where they are not to be found again. With a `status` that is an error, those who wait
- * fail as well, of the thread's last error; but not of a cancellation. False if there was no memory to keep
- * the kernel, which is the caller's still. */
+ * fail as well, of the thread's last error. False if there was no memory to keep the kernel, which is the
+ * caller's still. */
 bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_flight *flight,
                          pdl_status status, pdl_rtc_image *image, pdl_kernel *kernel);
 

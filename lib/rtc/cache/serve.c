@@ -29,30 +29,6 @@ struct job {
     bool keep; /* what is made is what its key says */
 };
 
-/* What this thread is compiling, the newest first: more than one where `progress` asks for another text. */
-struct making {
-    const struct pdl_rtc_key *key;
-    const struct making *outer;
-};
-static _Thread_local const struct making *making;
-
-/* Such a call would wait for itself, or compile without end. */
-static bool is_making(const struct pdl_rtc_key *key)
-{
-    const struct making *at = making;
-    while (at != NULL && !(pdl_rtc_hash_equal(at->key->text, key->text) &&
-                           pdl_rtc_hash_equal(at->key->check, key->check))) {
-        at = at->outer;
-    }
-    return at != NULL;
-}
-
-/* Who is waited for may wait for others, and these for this thread: so it waits for nobody. */
-static bool may_wait(void)
-{
-    return making == NULL;
-}
-
 static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 {
     const bool memory = counter == PDL_RTC_MEMORY_HITS;
@@ -68,10 +44,7 @@ static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 static pdl_status compile(struct job *job, pdl_rtc_image **image)
 {
     const uint64_t from = clock_ns();
-    const struct making here = {.key = &job->key, .outer = making};
-    making = &here;
     const pdl_status status = pdl_rtc_compile_request(&job->request, image);
-    making = here.outer;
     pdl_rtc_cache_count(job->cache, PDL_RTC_COMPILE_NS, clock_ns() - from);
     pdl_rtc_cache_count(job->cache, status == PDL_SUCCESS ? PDL_RTC_MISSES : PDL_RTC_FAILURES, 1);
     return status;
@@ -137,7 +110,7 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     struct pdl_rtc_held lock;
     pdl_rtc_cache *cache = job->cache;
     /* Who was late in memory need not wait for this process's own lock. */
-    const uint64_t limit_ns = may_wait() && !job->flight->late ? cache->wait_ns : 0;
+    const uint64_t limit_ns = job->flight->late ? 0 : cache->wait_ns;
     if (!cache->writes) {
         return compile_and_store(job, image);
     }
@@ -231,12 +204,6 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
     if (status == PDL_SUCCESS) {
         status = make_key(job);
     }
-    if (status == PDL_SUCCESS && is_making(&job->key)) {
-        status = PDL_FAIL(PDL_ERROR_BUSY,
-                          "this thread is compiling %.100s and asks for it: `progress` may ask "
-                          "only for other texts",
-                          job->request.program);
-    }
     if (status != PDL_SUCCESS) {
         end_job(job);
     }
@@ -253,7 +220,6 @@ static bool is_uncacheable(const struct job *job)
  * thread that tried. */
 static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
 {
-    flight->may_wait = may_wait();
     job->flight = flight;
     const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
     if (state == PDL_RTC_FLIGHT_FAILED) {

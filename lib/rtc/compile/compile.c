@@ -97,20 +97,6 @@ static pdl_status create(struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-/* On the compiling thread or, it is said, another. Once it has cancelled it does so to the end. An NVRTC
- * that a cancellation crashes goes on, and what it makes is dropped. */
-static int ask_caller(void *payload, void *unused)
-{
-    struct pdl_rtc_job *job = payload;
-    (void)unused;
-    if (!atomic_load_explicit(&job->cancelled, memory_order_relaxed) &&
-        job->request->progress(job->request->progress_context) != 0) {
-        atomic_store_explicit(&job->cancelled, true, memory_order_relaxed);
-    }
-    return pdl_rtc_compiler_stops(job->compiler) &&
-           atomic_load_explicit(&job->cancelled, memory_order_relaxed);
-}
-
 /* Makes NVRTC's log the thread's. */
 static pdl_status take_log(const struct pdl_rtc_job *job)
 {
@@ -157,9 +143,6 @@ static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
     }
     options[count++] =
         architecture; /* NVRTC takes the last one, whatever the caller's options say */
-    if (request->progress != NULL && job->compiler->flow_callback != NULL) {
-        (void)job->compiler->flow_callback(job->program, ask_caller, job);
-    }
     *result = job->compiler->compile(job->program, (int)count, options);
     free((void *)options);
     return PDL_SUCCESS;
@@ -290,7 +273,6 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
 pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rtc_image **image)
 {
     struct pdl_rtc_job job = {.request = request};
-    atomic_init(&job.cancelled, false);
     pdl_rtc_log_set("");
     pdl_status status = pdl_rtc_compiler_open(&job.compiler);
     if (status == PDL_SUCCESS && pdl_rtc_request_links(request)) {
@@ -346,7 +328,6 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     known.version = compiler->number;
     known.newest_architecture = compiler->newest;
     known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
-    known.has_progress = compiler->flow_callback != NULL;
     (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
                    compiler->path);
     pdl_sized_copy(info, &known, sizeof(known));

@@ -3,8 +3,6 @@
 #ifndef PDL_RTC_JOB_H
 #define PDL_RTC_JOB_H
 
-#include <stdatomic.h>
-
 #include "rtc/compiler.h"
 #include "rtc/linker.h"
 #include "rtc/request/request.h"
@@ -16,8 +14,7 @@ enum {
     NVRTC_INVALID_OPTION = 5,
     NVRTC_COMPILATION = 6,
     NVRTC_BUILTIN_OPERATION_FAILURE = 7,
-    NVRTC_NAME_EXPRESSION_NOT_VALID = 10,
-    NVRTC_CANCELLED = 16
+    NVRTC_NAME_EXPRESSION_NOT_VALID = 10
 };
 
 struct pdl_rtc_job {
@@ -25,7 +22,6 @@ struct pdl_rtc_job {
     const struct pdl_rtc_linker *linker; /* where it links, else NULL */
     const struct pdl_rtc_request *request;
     nvrtcProgram program;
-    atomic_bool cancelled;
     unsigned char *code;
     size_t code_size;
 };

@@ -373,8 +373,6 @@ static pdl_status make(struct pdl_rtc_request *request, const pdl_rtc_options *o
     }
     request->output = options->output;
     request->flags = options->flags;
-    request->progress = options->progress;
-    request->progress_context = options->progress_context;
     if (status == PDL_SUCCESS) {
         status = options->target != NULL ? given_target(request, options->target)
                                          : current_target(request);

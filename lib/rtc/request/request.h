@@ -30,8 +30,6 @@ struct pdl_rtc_request {
     size_t name_count;
     const pdl_rtc_header *headers; /* the caller's; the embedded ones come after them */
     size_t header_count;
-    int32_t (*progress)(void *context);
-    void *progress_context;
     pdl_instrument_options instrument; /* its lists are the caller's; size 0: kernels stay */
     /* The folder of the cache that compiles it, which failures are written below; NULL: the default
      * cache's. The caller's, set after pdl_rtc_request_make(); it is no part of what is compiled. */
