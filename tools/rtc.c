@@ -69,7 +69,7 @@ static void usage(void)
                 "      --minimal        pass --minimal to NVRTC\n"
                 "      --program NAME   name of the source in compiler messages (default: FILE)\n"
                 "      --cache DIR      the cache directory (default: that of programs, see\n"
-                "                       'man pdltool-cache')\n"
+                "                       'man pdltool-rtc')\n"
                 "      --no-cache       do not use the cache\n"
                 "      --no-lint        do not run lint\n"
                 "  -o, --file FILE      write the code to FILE\n"

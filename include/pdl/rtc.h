@@ -312,48 +312,6 @@ typedef struct pdl_rtc_stats {
  * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE. */
 PDL_API pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats);
 
-/* ------------------------------------------------------------------------------------------------
- * The folder, for those who look after it
- * ---------------------------------------------------------------------------------------------- */
-
-/** A file of a cache's folder. Strings are valid during the callback. */
-typedef struct pdl_rtc_file {
-    uint32_t size;            /**< sizeof(pdl_rtc_file) as the library was compiled. */
-    uint32_t output;          /**< A pdl_rtc_output: CUBIN or PTX. */
-    const char *name;         /**< Relative to the folder. */
-    const char *program;      /**< The text's name; "" if the file is damaged. */
-    const char *target;       /**< "sm_90" */
-    const char *kernels;      /**< Their names, separated by newlines. */
-    const char *damage;       /**< Why it cannot be used, a clause; NULL if it can. */
-    uint64_t bytes;           /**< On disk. */
-    int64_t used;             /**< Last use, seconds since 1970. */
-    int32_t compiler_version; /**< NVRTC's: 1000 * major + 10 * minor. */
-    uint32_t reserved;        /**< 0. */
-} pdl_rtc_file;
-
-/**
- * Lists every file of a folder, least recently used first. Reads each file completely and compares
- * its checksum.
- *
- * @param directory NULL: the default cache's
- * @param visit called for each file; a result other than 0 ends the list. May be NULL
- * @param[out] bytes of all files; may be NULL
- * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
-                                       int32_t (*visit)(void *context, const pdl_rtc_file *file),
-                                       void *context, uint64_t *bytes);
-
-/**
- * Removes files, least recently used first, until the rest takes at most `capacity` bytes (0:
- * all), and files of processes that ended while writing. With `damaged_only` it removes only
- * damaged files; if a file cannot be checked, it removes nothing.
- *
- * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity,
-                                       uint32_t damaged_only, uint64_t *removed);
-
 #ifdef __cplusplus
 }
 #endif

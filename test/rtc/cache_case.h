@@ -3,10 +3,12 @@
 #ifndef PDL_TEST_RTC_CACHE_CASE_H
 #define PDL_TEST_RTC_CACHE_CASE_H
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache_support.h"
+#include "rtc/cache/files.h"
 #include "rtc/compiler.h"
 #include "rtc_support.h"
 
@@ -83,6 +85,19 @@ static inline pdl_kernel *kernel_of(const char *source, const char *name)
 static inline int compilations(void)
 {
     return atomic_load(&cache_mock.compilations);
+}
+
+/* Removes the oldest files until the rest takes at most so many bytes. What they take then. */
+static inline uint64_t trim_folder(uint64_t capacity)
+{
+    struct pdl_rtc_file_list list;
+    const int base = open("cache/" PDL_RTC_FILES_BASE, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(pdl_rtc_files_list(base, false, &list), 0);
+    (void)pdl_rtc_files_evict(base, &list, capacity, NULL);
+    const uint64_t bytes = list.bytes;
+    pdl_rtc_files_free(&list);
+    (void)close(base);
+    return bytes;
 }
 
 static inline void write_file(const char *path, const char *text)

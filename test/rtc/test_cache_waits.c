@@ -197,7 +197,7 @@ static void *ask_for_many(void *argument)
             return NULL;
         }
         if (i % 16 == 15) {
-            (void)pdl_rtc_folder_trim("cache", 1000, 0, NULL);
+            (void)trim_folder(1000);
         }
     }
     return argument;
