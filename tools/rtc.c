@@ -66,7 +66,6 @@ static void usage(void)
                 "                       with --pdl, no kernel in flight writes what this\n"
                 "                       parameter points to; P is NUMBER, from 1, or\n"
                 "                       KERNEL:NUMBER; repeatable\n"
-                "      --minimal        pass --minimal to NVRTC\n"
                 "      --program NAME   name of the source in compiler messages (default: FILE)\n"
                 "      --cache DIR      the cache directory (default: that of programs, see\n"
                 "                       'man pdltool-rtc')\n"
@@ -88,7 +87,7 @@ static void usage(void)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-enum { OPTION_OUTPUT = 256, OPTION_MINIMAL, OPTION_PROGRAM, OPTION_CACHE };
+enum { OPTION_OUTPUT = 256, OPTION_PROGRAM, OPTION_CACHE };
 enum { OPTION_NO_CACHE = OPTION_CACHE + 1, OPTION_NO_LINT, OPTION_PDL, OPTION_TRIGGER };
 enum { OPTION_CONSTANT = OPTION_TRIGGER + 1 };
 
@@ -125,9 +124,6 @@ static bool read_option(struct arguments *arguments, int option)
         return true;
     case OPTION_OUTPUT:
         return read_output(optarg, &arguments->options.output);
-    case OPTION_MINIMAL:
-        arguments->options.flags |= PDL_RTC_MINIMAL;
-        return true;
     case OPTION_PROGRAM:
         arguments->called = optarg;
         return true;
@@ -182,7 +178,6 @@ static bool read_arguments(struct arguments *arguments, int argc, char **argv)
         {"pdl", required_argument, NULL, OPTION_PDL},
         {"trigger", required_argument, NULL, OPTION_TRIGGER},
         {"constant-param", required_argument, NULL, OPTION_CONSTANT},
-        {"minimal", no_argument, NULL, OPTION_MINIMAL},
         {"program", required_argument, NULL, OPTION_PROGRAM},
         {"cache", required_argument, NULL, OPTION_CACHE},
         {"no-cache", no_argument, NULL, OPTION_NO_CACHE},

@@ -54,10 +54,8 @@ typedef enum pdl_rtc_output {
                             that of compute_90. */
 } pdl_rtc_output;
 
-/** Flags of a compilation. If NVRTC does not support one, the result is PDL_ERROR_COMPILER_TOO_OLD.
- * */
+/** Flags of a compilation. */
 typedef enum pdl_rtc_flag {
-    PDL_RTC_MINIMAL = 2, /**< NVRTC's `--minimal`: fewer built-in declarations (12.4). */
     PDL_RTC_NO_CACHE = 4 /**< Compile always and do not cache; for calls with a cache. */
 } pdl_rtc_flag;
 
@@ -123,7 +121,6 @@ typedef struct pdl_rtc_compiler_info {
     int32_t version;             /**< NVRTC's: 1000 * major + 10 * minor. */
     int32_t linker_version;      /**< nvJitLink's; 0 if there is none. */
     int32_t newest_architecture; /**< The newest that NVRTC compiles for: 120 for compute_120. */
-    uint32_t has_minimal;        /**< 1 if PDL_RTC_MINIMAL is supported. */
     char path[240];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
 } pdl_rtc_compiler_info;
 

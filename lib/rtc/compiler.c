@@ -13,14 +13,8 @@
 
 enum {
     OLDEST = 12000,         /* the oldest that is tested */
-    WITH_MINIMAL = 12040,   /* --minimal */
     ARCHITECTURES_MAX = 256 /* more than there will be */
 };
-
-bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
-{
-    return compiler->number >= WITH_MINIMAL;
-}
 
 static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
 {

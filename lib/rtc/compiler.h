@@ -39,9 +39,6 @@ struct pdl_rtc_compiler {
     char path[4096];
 };
 
-/* What --minimal needs. */
-bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
-
 /* The compiler, opened by the first call; later calls repeat its outcome. */
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler);
 

@@ -56,26 +56,13 @@ static bool takes(const char *option)
     return result == 0;
 }
 
-static void a_flag_is_refused_exactly_where_nvrtc_lacks_it(void **state)
-{
-    (void)state;
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    const pdl_rtc_options options = PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL);
-    assert_int_equal(takes("--minimal"), info.has_minimal);
-    if (info.has_minimal) {
-        assert_ok(compile(kernel, &options));
-    } else {
-        assert_refused(compile(kernel, &options), PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC");
-    }
-}
-
 /* Options that came after 12.0, or that a version may drop: what NVRTC says decides, and is passed on. */
 static void an_option_that_nvrtc_lacks_is_refused_by_its_name(void **state)
 {
     (void)state;
     static const char *const options[] = {
         "--std=c++20",
+        "--minimal",
         "--split-compile=2",
         "--jump-table-density=50",
         "--device-stack-protector=true",
@@ -160,7 +147,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_compilers_are_those_that_were_asked_for),
-        cmocka_unit_test(a_flag_is_refused_exactly_where_nvrtc_lacks_it),
         cmocka_unit_test(an_option_that_nvrtc_lacks_is_refused_by_its_name),
         cmocka_unit_test(each_listed_architecture_compiles_to_code_that_is_read),
         cmocka_unit_test(an_nvjitlink_that_is_too_old_is_no_fault_of_the_text),

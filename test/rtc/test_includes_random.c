@@ -363,7 +363,9 @@ static void make_text(struct asked *asked, bool minimal)
     asked->options.name_count = 1;
     asked->options.target = "compute_90";
     asked->options.output = PDL_RTC_PTX;
-    asked->options.flags = minimal ? PDL_RTC_MINIMAL : 0;
+    if (minimal) {
+        asked->arguments[asked->options.argument_count++] = "--minimal";
+    }
     asked->options.headers = asked->headers;
 }
 
@@ -542,7 +544,7 @@ int main(int argc, char **argv)
     for (unsigned long i = 0; i < texts; i++) {
         const unsigned before = counts.stale;
         chance_state = seed + i;
-        make_text(&asked, compiler.has_minimal != 0);
+        make_text(&asked, compiler.version >= 12040);
         if (verbose) {
             print_text(&asked);
         }

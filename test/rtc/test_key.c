@@ -75,7 +75,7 @@ static void change(struct pdl_rtc_request *request, struct pdl_rtc_dependency *d
         request->output = PDL_RTC_PTX;
         break;
     case 5:
-        request->flags = PDL_RTC_MINIMAL;
+        request->flags = 2;
         break;
     case 6:
         request->arguments.items = other_arguments;

@@ -103,13 +103,12 @@ static void an_option_that_is_not_known_goes_through_and_is_noted(void **state)
     (void)state;
     static const char *const known[] = {
         "-DA",       "--std=c++17", "-lineinfo", "-use_fast_math",      "-Xptxas=-v", "-Ia",
-        "-rdc=true", "--ftz=false", "-w",        "--ptxas-options=-O1", "-fmad=true"};
+        "-rdc=true", "--ftz=false", "-w",        "--ptxas-options=-O1", "-fmad=true", "--minimal"};
     static const char *const unknown[] = {"--time=x",
                                           "--time",
                                           "--fdevice-time-trace=x",
                                           "-arch=sm_80",
                                           "-dlto",
-                                          "--minimal",
                                           "-Xnvvm=-O1",
                                           "--use-pch=x",
                                           "-rdc",

@@ -330,7 +330,7 @@ class BadInput(Case):
 
     def test_help(self):
         result = self.rtc("--help")
-        for option in "name target output pdl trigger constant-param minimal program cache no-cache no-lint file".split():
+        for option in "name target output pdl trigger constant-param program cache no-cache no-lint file".split():
             self.assertIn("--" + option, result.stdout)
 
 

@@ -38,18 +38,6 @@ static pdl_status check_target(const struct pdl_rtc_job *job)
                           compiler->number % 1000 / 10, target);
 }
 
-static pdl_status check_flags(const struct pdl_rtc_job *job)
-{
-    const struct pdl_rtc_compiler *compiler = job->compiler;
-    const uint32_t flags = job->request->flags;
-    if ((flags & PDL_RTC_MINIMAL) != 0 && !pdl_rtc_compiler_has_minimal(compiler)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags",
-                              "NVRTC %d.%d has no --minimal, which 12.4 has",
-                              compiler->number / 1000, compiler->number % 1000 / 10);
-    }
-    return PDL_SUCCESS;
-}
-
 static bool is_the_callers(const struct pdl_rtc_request *request, const char *name)
 {
     for (size_t i = 0; i < request->header_count; i++) {
@@ -123,11 +111,10 @@ static pdl_rtc_output code_form(const struct pdl_rtc_request *request)
 
 static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
 {
-    enum { OWN = 2 };
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 32];
     size_t count = 0;
-    const char **options = malloc((request->arguments.count + OWN) * sizeof(*options));
+    const char **options = malloc((request->arguments.count + 1) * sizeof(*options));
     if (options == NULL) {
         return PDL_NO_MEMORY();
     }
@@ -135,9 +122,6 @@ static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
     const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
                    virtual ? "compute_" : "", virtual ? target + 3 : target);
-    if ((request->flags & PDL_RTC_MINIMAL) != 0) {
-        options[count++] = "--minimal";
-    }
     for (size_t i = 0; i < request->arguments.count; i++) {
         options[count++] = request->arguments.items[i];
     }
@@ -253,9 +237,6 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
 {
     pdl_status status = check_target(job);
     if (status == PDL_SUCCESS) {
-        status = check_flags(job);
-    }
-    if (status == PDL_SUCCESS) {
         status = compile(job);
     }
     if (status == PDL_SUCCESS) {
@@ -327,7 +308,6 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     }
     known.version = compiler->number;
     known.newest_architecture = compiler->newest;
-    known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
     (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
                    compiler->path);
     pdl_sized_copy(info, &known, sizeof(known));

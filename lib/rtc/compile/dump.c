@@ -161,8 +161,6 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
     if (pdl_rtc_request_links(request) && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
         write_version(file, "nvJitLink", linker->number);
     }
-    (void)fprintf(file, "# flags: %s\n",
-                  (request->flags & PDL_RTC_MINIMAL) != 0 ? "--minimal" : "none");
     if (pdl_rtc_request_instruments(request)) {
         (void)fprintf(file, "# instrumented: pdl_instrument_wait %d, pdl_instrument_trigger %d\n",
                       (int)request->instrument.wait, (int)request->instrument.trigger);

@@ -316,7 +316,7 @@ pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
 
 static pdl_status check_options(const pdl_rtc_options *options)
 {
-    const uint32_t flags = PDL_RTC_MINIMAL | PDL_RTC_NO_CACHE;
+    const uint32_t flags = PDL_RTC_NO_CACHE;
     const struct {
         const char *name;
         const void *array;
