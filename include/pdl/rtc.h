@@ -4,8 +4,8 @@
  * pdl_launch().
  *
  * A separate library (`pdl-rtc.pc`, CMake target `pdl::rtc`) with the conventions of pdl/pdl.h.
- * NVRTC (libnvrtc.so, CUDA 12.0 or newer) and nvJitLink are opened on first use. A program that
- * links libpdl-rtc starts on a machine without them, and a cached kernel needs neither.
+ * NVRTC (libnvrtc.so, CUDA 12.0 or newer) is opened on first use. A program that links libpdl-rtc
+ * starts on a machine without it, and a cached kernel does not need it.
  *
  * Compiling needs no device if a target is named. A compiled image contains the lowered name of
  * each kernel, and whether it waits and triggers.
@@ -23,7 +23,7 @@
  *   waiting). Read for each new cache.
  * - `PDL_RTC_DUMP_DIR`: the folder for failed compilations, read at each failure. Unset: `dumps`
  *   in the cache's folder (without one, in the default cache's); empty: none are written.
- * - `PDL_NVRTC`, `PDL_NVJITLINK`: the library's file, read on first use. Unset: libnvrtc.so.13 or
+ * - `PDL_NVRTC`: the library's file, read on first use. Unset: libnvrtc.so.13 or
  *   .12 as found by the loader, then in `$CUDA_PATH/lib64`, `$CUDA_HOME/lib64` and
  *   `/usr/local/cuda/lib64`. NVRTC's builtins library is taken from the folder of NVRTC.
  */
@@ -33,7 +33,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <pdl/instrument.h>
 #include <pdl/pdl.h>
 
 #ifdef __cplusplus
@@ -89,12 +88,6 @@ typedef struct pdl_rtc_options {
     size_t name_count;             /**< How many there are. */
     const pdl_rtc_header *headers; /**< Headers in memory, before those on disk. */
     size_t header_count;           /**< How many there are. */
-    /** Puts the wait into kernels that do not wait, as pdl_instrument() does, so that they can be
-     * launched with overlap. NULL: they stay as they are. A kernel that is refused stays as it is,
-     * too: pdl_rtc_image_log() has the reason. The code is made by way of PTX, so a cubin needs
-     * nvJitLink. PDL_ERROR_OPTION is returned for PDL_INSTRUMENT_RAISE_TARGET, which `target` is
-     * for, and for constant parameters by name: NVRTC's PTX has only their numbers. */
-    const pdl_instrument_options *instrument;
 } pdl_rtc_options;
 
 /** Options with some of them named: `&PDL_RTC_OPTIONS(.target = "sm_90")`, in C99 and C++20. */
@@ -115,11 +108,10 @@ typedef struct pdl_rtc_options {
  * The compiler
  * ---------------------------------------------------------------------------------------------- */
 
-/** The available compilers. Start from PDL_RTC_COMPILER_INFO_INIT. */
+/** The available compiler. Start from PDL_RTC_COMPILER_INFO_INIT. */
 typedef struct pdl_rtc_compiler_info {
     uint32_t size;               /**< sizeof(pdl_rtc_compiler_info) as the caller was compiled. */
     int32_t version;             /**< NVRTC's: 1000 * major + 10 * minor. */
-    int32_t linker_version;      /**< nvJitLink's; 0 if there is none. */
     int32_t newest_architecture; /**< The newest that NVRTC compiles for: 120 for compute_120. */
     char path[240];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
 } pdl_rtc_compiler_info;
@@ -128,9 +120,9 @@ typedef struct pdl_rtc_compiler_info {
 #define PDL_RTC_COMPILER_INFO_INIT PDL_SIZED_INIT_(pdl_rtc_compiler_info)
 
 /**
- * Opens the compilers and reports their properties.
+ * Opens the compiler and reports its properties.
  *
- * Maps to nvrtcVersion, nvrtcGetSupportedArchs and nvJitLinkVersion. Errors:
+ * Maps to nvrtcVersion and nvrtcGetSupportedArchs. Errors:
  * PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_DESC_SIZE.
  */
@@ -146,8 +138,7 @@ typedef struct pdl_rtc_image pdl_rtc_image;
 /**
  * Compiles a text, without any cache.
  *
- * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; for machine code of
- * instrumented kernels, also to nvJitLinkCreate, nvJitLinkAddData and nvJitLinkComplete.
+ * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram.
  * @param program the text's name in the compiler's messages: "sigmoid.cu"; NULL: "kernel.cu"
  * @param source the text, ended by a NUL, of at most 64 MiB
  * @param options NULL: all default

@@ -9,37 +9,32 @@
 struct rtc_mock rtc_mock;
 
 static struct {
-    const char *variable;
     char *path; /* NULL: it was not set */
     bool changed;
-} given[] = {{.variable = "PDL_NVRTC"}, {.variable = "PDL_NVJITLINK"}};
+} given;
 
-static void set_variable(const char *variable, const char *path)
+static void set_variable(const char *path)
 {
-    assert_int_equal(path != NULL ? setenv(variable, path, 1) : unsetenv(variable), 0);
+    assert_int_equal(path != NULL ? setenv("PDL_NVRTC", path, 1) : unsetenv("PDL_NVRTC"), 0);
 }
 
-void rtc_library_name(const char *variable, const char *path)
+void rtc_library_name(const char *path)
 {
-    for (size_t i = 0; i < COUNT_OF(given); i++) {
-        if (strcmp(given[i].variable, variable) == 0 && !given[i].changed) {
-            const char *before = getenv(variable);
-            given[i].path = before != NULL ? strdup(before) : NULL;
-            given[i].changed = true;
-        }
+    if (!given.changed) {
+        const char *before = getenv("PDL_NVRTC");
+        given.path = before != NULL ? strdup(before) : NULL;
+        given.changed = true;
     }
-    set_variable(variable, path);
+    set_variable(path);
 }
 
-void rtc_library_names_restore(void)
+void rtc_library_name_restore(void)
 {
-    for (size_t i = 0; i < COUNT_OF(given); i++) {
-        if (given[i].changed) {
-            set_variable(given[i].variable, given[i].path);
-            free(given[i].path);
-            given[i].path = NULL;
-            given[i].changed = false;
-        }
+    if (given.changed) {
+        set_variable(given.path);
+        free(given.path);
+        given.path = NULL;
+        given.changed = false;
     }
 }
 
@@ -172,7 +167,6 @@ int rtc_mock_teardown(void **state)
 {
     (void)state;
     pdl_rtc_compiler_override(NULL);
-    pdl_rtc_linker_override(NULL);
     return rtc_mock.programs; /* each is destroyed, whatever happened */
 }
 

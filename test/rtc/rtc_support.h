@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "rtc/compiler.h"
-#include "rtc/linker.h"
 #include "support.h"
 
 /* Members of pdl_rtc_options in a literal. */
@@ -28,10 +27,10 @@
 /* Whether a real NVRTC can be opened here. */
 bool rtc_have_nvrtc(void);
 
-/* Sets PDL_NVRTC or PDL_NVJITLINK for a test; NULL: unset. The second puts back what the tests were started with, so
- * that they go on with the compilers that their user named. */
-void rtc_library_name(const char *variable, const char *path);
-void rtc_library_names_restore(void);
+/* Sets PDL_NVRTC for a test; NULL: unset. The second puts back what the tests were started with, so that they go on
+ * with the compiler that their user named. */
+void rtc_library_name(const char *path);
+void rtc_library_name_restore(void);
 
 /* A compiler that does as it is told. It "compiles" to PTX, or bytes that are no code at all. */
 struct rtc_mock {

@@ -47,10 +47,9 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     (void)state;
     const char *arguments[] = {"-DN=4"};
     const char *names[] = {"f<int>"};
-    const char *numbers[] = {"2"};
     const pdl_rtc_header headers[] = {{"x.h", "int x;"}};
     const pdl_rtc_header others[] = {{"x.h", "int y;"}};
-    pdl_kernel *kernels[14];
+    pdl_kernel *kernels[9];
     kernels[0] = kernel_of("text", "k");
     kernels[1] = kernel_of("text ", "k");
     kernels[2] = kernel_of("text", "l");
@@ -74,33 +73,17 @@ static void each_part_of_a_question_makes_another_kernel(void **state)
     options.flags = PDL_RTC_NO_CACHE;
     kernels[8] = kernel_of("text", "k");
     options.flags = 0;
-    pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.instrument = &instrument;
-    kernels[9] = kernel_of("text", "k");
-    instrument.wait = PDL_INSTRUMENT_HOIST;
-    kernels[10] = kernel_of("text", "k");
-    instrument.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
-    kernels[11] = kernel_of("text", "k");
-    instrument.constant_params = numbers;
-    instrument.constant_param_count = 1;
-    kernels[12] = kernel_of("text", "k");
-    instrument.kernels = names;
-    instrument.kernel_count = 1;
-    instrument.constant_param_count = 0;
-    kernels[13] = kernel_of("text", "k");
-    for (int i = 0; i < 14; i++) {
+    for (int i = 0; i < 9; i++) {
         for (int j = 0; j < i; j++) {
             assert_ptr_not_equal(kernels[i], kernels[j]);
         }
     }
-    assert_int_equal(compilations(), 14);
-    assert_ptr_equal(kernel_of("text", "k"), kernels[13]);
-    options.instrument = NULL;
+    assert_int_equal(compilations(), 9);
     assert_ptr_equal(kernel_of("text", "k"), kernels[0]);
     options.headers = headers;
     options.header_count = 1;
     assert_ptr_equal(kernel_of("text", "k"), kernels[5]);
-    assert_int_equal(compilations(), 14);
+    assert_int_equal(compilations(), 9);
 }
 
 static void kernels_of_one_text_are_compiled_together(void **state)
@@ -184,25 +167,6 @@ static void another_compiler_compiles_for_itself(void **state)
     open_cache(0);
     image_of("text", NULL);
     assert_int_equal(compilations(), 2);
-}
-
-static void another_linker_links_for_itself(void **state)
-{
-    (void)state;
-    static const struct pdl_rtc_linker linkers[] = {
-        {.number = 13000, .identity = {.bytes = "one", .size = 3}},
-        {.number = 13000, .identity = {.bytes = "two", .size = 3}}};
-    const pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.target = "sm_90";
-    for (int linked = 0; linked < 2; linked++) {
-        options.instrument = linked ? &instrument : NULL;
-        for (size_t i = 0; i < COUNT_OF(linkers); i++) {
-            pdl_rtc_linker_override(&linkers[i]);
-            image_of("text", NULL);
-        }
-        assert_int_equal(compilations(), linked ? 3 : 1);
-    }
-    pdl_rtc_linker_override(NULL);
 }
 
 static void a_cache_in_memory_makes_no_folder(void **state)
@@ -571,7 +535,6 @@ int main(void)
         CACHE_TEST(a_shipped_folder_is_read_after_the_own),
         CACHE_TEST(a_machine_without_a_compiler_finds_what_is_there),
         CACHE_TEST(another_compiler_compiles_for_itself),
-        CACHE_TEST(another_linker_links_for_itself),
         CACHE_TEST(a_cache_in_memory_makes_no_folder),
         CACHE_TEST(a_folder_that_is_only_read_stays_as_it_is),
         CACHE_TEST(what_is_not_to_be_cached_is_compiled_each_time),

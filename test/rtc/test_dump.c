@@ -230,9 +230,9 @@ static void the_threads_error_stays(void **state)
     (void)state;
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, "count", "");
     pdl_rtc_compiler_override(NULL);
-    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so");
+    rtc_library_name("/nowhere/libnvrtc.so");
     assert_true(dump(folder)); /* without a compiler to tell of */
-    rtc_library_names_restore();
+    rtc_library_name_restore();
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(pdl_last_error()->field, "count");
 }

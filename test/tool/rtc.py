@@ -118,31 +118,7 @@ class Compile(Nvrtc):
                     code = file.read()
                 self.assertTrue(code.startswith(head), code[:8])
                 self.assertNotIn(b"\0", code if form == "ptx" else b"")
-                self.assertEqual(self.run_tool("inspect", "code").stderr, "")
-
-    def test_the_wait_is_put_into_kernels_without_one(self):
-        self.file("plain.cu", 'extern "C" __global__ void k(float *y, const float *w) { y[threadIdx.x] = w[threadIdx.x]; }\n')
-        ptx = ("plain.cu", "-t", "compute_90", "--cache", "cache", "-o", "code")
-        for options, answers, first in (
-            ((), ["no", "no"], None),
-            (("--pdl", "entry"), ["yes", "no"], True),
-            (("--pdl", "hoist", "--trigger", "wait"), ["yes", "yes"], True),
-            (("--pdl", "hoist", "--constant-param", "2"), ["yes", "no"], False),
-        ):
-            for origin in ("compiled and stored", "found in"):
-                with self.subTest(options=options, origin=origin):
-                    result = self.rtc(*ptx, *options)
-                    self.assertIn("cache: " + origin, result.stdout)
-                    self.assertEqual(self.rows(result)[0][:2], answers)
-                    self.assertEqual(result.stderr, "")
-                    with open(self.path("code"), encoding="utf-8") as file:
-                        code = file.read()
-                    self.assertEqual("griddepcontrol.wait" in code, first is not None)
-                    if first is not None:
-                        self.assertEqual(code.index("griddepcontrol.wait") < code.index("ld.global"), first)
-        result = self.rtc("plain.cu", "-t", "compute_80", "--pdl", "entry", "--no-cache", "--no-lint")
-        self.assertEqual(self.rows(result)[0][0], "no")
-        self.assertIn("plain.cu: warning: k is not instrumented: its target is sm_80", result.stderr)
+                self.assertEqual(self.tool("inspect", "code").stderr, "")
 
     def test_options_of_the_compiler(self):
         self.file("scale.cu", SCALE.replace("#include", '#include "own.h"\n#include <other.h>\n#include'))
@@ -320,17 +296,13 @@ class BadInput(Case):
             ("--output takes cubin or ptx, not 'elf'", ("k.cu", "--output", "elf")),
             ("--cache and --no-cache exclude each other", ("k.cu", "--cache", "c", "--no-cache")),
             ("-o needs a file", ("k.cu", "-o", "-")),
-            ("--pdl takes entry or hoist, not 'yes'", ("k.cu", "--pdl", "yes")),
-            ("--trigger takes none, wait or last-read, not 'first'", ("k.cu", "--pdl", "entry", "--trigger", "first")),
-            ("--trigger and --constant-param need --pdl", ("k.cu", "--trigger", "wait")),
-            ("--trigger and --constant-param need --pdl", ("k.cu", "--constant-param", "1")),
         ):
             with self.subTest(arguments):
                 self.refused(said, *arguments)
 
     def test_help(self):
         result = self.rtc("--help")
-        for option in "name target output pdl trigger constant-param program cache no-cache no-lint file".split():
+        for option in "name target output program cache no-cache no-lint file".split():
             self.assertIn("--" + option, result.stdout)
 
 

@@ -170,19 +170,16 @@ static void end_job(struct job *job)
     pdl_rtc_request_free(&job->request);
 }
 
-/* Compilers that are not there leave the key without them: a folder may have the image all the same. */
+/* A compiler that is not there leaves the key without it: a folder may have the image all the same. */
 static pdl_status make_key(struct job *job)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
-    const struct pdl_rtc_linker *linker = NULL;
     const pdl_error before = *pdl_last_error();
-    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
-        (pdl_rtc_request_links(&job->request) && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
+    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS) {
         compiler = NULL;
-        linker = NULL;
         (void)pdl_error_record(&before);
     }
-    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, linker, &job->key);
+    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
 }
 
 static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *program,

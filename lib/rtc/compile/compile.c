@@ -103,12 +103,6 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-/* What NVRTC makes; machine code of instrumented kernels is made of PTX later. */
-static pdl_rtc_output code_form(const struct pdl_rtc_request *request)
-{
-    return pdl_rtc_request_instruments(request) ? PDL_RTC_PTX : (pdl_rtc_output)request->output;
-}
-
 static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
 {
     const struct pdl_rtc_request *request = job->request;
@@ -119,7 +113,7 @@ static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
         return PDL_NO_MEMORY();
     }
     const char *target = request->target;
-    const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
+    const bool virtual = request->output == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
                    virtual ? "compute_" : "", virtual ? target + 3 : target);
     for (size_t i = 0; i < request->arguments.count; i++) {
@@ -150,7 +144,7 @@ static pdl_status compile(struct pdl_rtc_job *job)
 static pdl_status take_code(struct pdl_rtc_job *job)
 {
     const struct pdl_rtc_compiler *compiler = job->compiler;
-    const bool ptx = code_form(job->request) == PDL_RTC_PTX;
+    const bool ptx = job->request->output == PDL_RTC_PTX;
     const char *call = ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN";
     nvrtcResult result =
         (ptx ? compiler->ptx_size : compiler->cubin_size)(job->program, &job->code_size);
@@ -163,17 +157,6 @@ static pdl_status take_code(struct pdl_rtc_job *job)
     }
     result = (ptx ? compiler->ptx : compiler->cubin)(job->program, (char *)job->code);
     return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, call, result);
-}
-
-/* Makes of NVRTC's code what was asked for. */
-static pdl_status finish_code(struct pdl_rtc_job *job)
-{
-    pdl_status status = PDL_SUCCESS;
-    if (pdl_rtc_request_instruments(job->request)) {
-        status = pdl_rtc_job_instrument(job);
-    }
-    return status == PDL_SUCCESS && pdl_rtc_request_links(job->request) ? pdl_rtc_job_link(job)
-                                                                        : status;
 }
 
 /* ---- the image ------------------------------------------------------------------------------ */
@@ -212,7 +195,6 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     made->output = request->output;
     memcpy(made->target, request->target, sizeof(made->target));
     made->compiler_version = job->compiler->number;
-    made->linker_version = job->linker != NULL ? job->linker->number : 0;
     made->program = strdup(request->program);
     made->log = strdup(pdl_rtc_log());
     made->code = job->code;
@@ -232,7 +214,7 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     return PDL_SUCCESS;
 }
 
-/* Everything between the compilers being there and the image. */
+/* Everything between the compiler being there and the image. */
 static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
 {
     pdl_status status = check_target(job);
@@ -241,9 +223,6 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
     }
     if (status == PDL_SUCCESS) {
         status = take_code(job);
-    }
-    if (status == PDL_SUCCESS) {
-        status = finish_code(job);
     }
     if (status == PDL_SUCCESS) {
         status = make_image(job, image);
@@ -256,9 +235,6 @@ pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rt
     struct pdl_rtc_job job = {.request = request};
     pdl_rtc_log_set("");
     pdl_status status = pdl_rtc_compiler_open(&job.compiler);
-    if (status == PDL_SUCCESS && pdl_rtc_request_links(request)) {
-        status = pdl_rtc_linker_open(&job.linker);
-    }
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -286,12 +262,11 @@ pdl_status pdl_rtc_compile(const char *program, const char *source, const pdl_rt
     return status;
 }
 
-/* ---- which compilers there are ------------------------------------------------------------- */
+/* ---- which compiler there is ------------------------------------------------------------- */
 
 pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
 {
     const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker;
     pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
     pdl_status status = pdl_sized_check(info, "info");
     if (status == PDL_SUCCESS) {
@@ -299,12 +274,6 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     }
     if (status != PDL_SUCCESS) {
         return status;
-    }
-    const pdl_error before = *pdl_last_error();
-    if (pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
-        known.linker_version = linker->number;
-    } else {
-        (void)pdl_error_record(&before); /* no linker is no error here */
     }
     known.version = compiler->number;
     known.newest_architecture = compiler->newest;
