@@ -18,8 +18,8 @@
  * - `PDL_RTC_CACHE_DIR`: its folder; default: `$XDG_CACHE_HOME/pdl`, or `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a read-only folder, for shipped caches.
  * - `PDL_RTC_CACHE_SIZE`: the maximum size of the folder, in bytes or with K, M or G (default 1G).
- * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another thread or process that
- *   compiles the same text, before it compiles the text itself (default 60, at most a day; 0: no
+ * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another process that compiles
+ *   the same text, before it compiles the text itself (default 60, at most a day; 0: no
  *   waiting). Read for each new cache.
  * - `PDL_RTC_DUMP_DIR`: the folder for failed compilations, read at each failure. Unset: `dumps`
  *   in the cache's folder (without one, in the default cache's); empty: none are written.

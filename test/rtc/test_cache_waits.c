@@ -88,32 +88,6 @@ static void release(pthread_t thread, const struct call *call)
     assert_int_equal(call->status, PDL_SUCCESS);
 }
 
-static void one_of_those_who_waited_for_too_long_compiles(void **state)
-{
-    (void)state;
-    enum { WAITERS = 16 };
-    pthread_t threads[WAITERS + 1];
-    struct call calls[WAITERS + 1];
-    wait_for("1", PDL_RTC_CACHE_MEMORY_ONLY);
-    for (int i = 0; i <= WAITERS; i++) {
-        calls[i] = (struct call){.cache = cache, .source = "text", .as_kernel = true};
-        if (i == 0) {
-            start_held(&threads[i], &calls[i]);
-        } else {
-            assert_int_equal(pthread_create(&threads[i], NULL, run_call, &calls[i]), 0);
-        }
-    }
-    for (int i = 1; i <= WAITERS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(calls[i].status, PDL_SUCCESS);
-    }
-    assert_int_equal(compilations(), 2);
-    release(threads[0], &calls[0]);
-    assert_int_equal(compilations(), 2);
-    assert_int_equal(stats().kernels, 2); /* of which one is found from now on */
-    assert_ptr_equal(kernel_of("text", "k"), kernel_of("text", "k"));
-}
-
 static void a_limit_of_the_environment_that_is_invalid_is_a_problem(void **state)
 {
     (void)state;
@@ -234,7 +208,6 @@ static void a_child_never_waits_for_a_thread_that_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WAIT_TEST(one_of_those_who_waited_for_too_long_compiles),
         WAIT_TEST(a_limit_of_the_environment_that_is_invalid_is_a_problem),
         WAIT_TEST(a_child_asks_for_what_a_thread_of_the_parent_is_compiling),
         WAIT_TEST(a_child_waits_for_the_parent_as_for_any_process),

@@ -24,7 +24,6 @@ struct job {
     struct pdl_rtc_request request;
     struct pdl_rtc_dependencies dependencies;
     struct pdl_rtc_key key;
-    struct pdl_rtc_flight *flight; /* NULL: of a text that is compiled for this call alone */
     uint64_t started;
     bool keep; /* what is made is what its key says */
 };
@@ -109,18 +108,15 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     char why[160] = "";
     struct pdl_rtc_held lock;
     pdl_rtc_cache *cache = job->cache;
-    /* Who was late in memory need not wait for this process's own lock. */
-    const uint64_t limit_ns = job->flight->late ? 0 : cache->wait_ns;
+    const uint64_t limit_ns = cache->wait_ns;
     if (!cache->writes) {
         return compile_and_store(job, image);
     }
-    pdl_rtc_flight_extend(cache->flights, job->flight, limit_ns);
     const int error =
         pdl_rtc_store_lock(cache->store, &job->key, limit_ns, &lock, why, sizeof(why));
     if (error != 0 && !(error == EAGAIN && limit_ns == 0)) {
         pdl_rtc_cache_problem(cache, "%s: %s", short_directory(cache->store).text, why);
     }
-    pdl_rtc_flight_extend(cache->flights, job->flight, 0);
     pdl_status status = PDL_SUCCESS;
     pdl_rtc_image *found = NULL;
     if (error == 0 || error == EAGAIN) {
@@ -217,7 +213,6 @@ static bool is_uncacheable(const struct job *job)
  * thread that tried. */
 static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
 {
-    job->flight = flight;
     const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
     if (state == PDL_RTC_FLIGHT_FAILED) {
         *status = (pdl_status)pdl_last_error()->status;
