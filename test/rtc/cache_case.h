@@ -100,14 +100,6 @@ static inline uint64_t trim_folder(uint64_t capacity)
     return bytes;
 }
 
-static inline void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 #define CACHE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 #endif /* PDL_TEST_RTC_CACHE_CASE_H */

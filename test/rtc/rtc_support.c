@@ -234,6 +234,14 @@ char *rtc_file_read(const char *path)
     return text;
 }
 
+void rtc_file_write(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 char *rtc_dumps;

@@ -74,5 +74,6 @@ void rtc_folder_remove(char *folder);
 size_t rtc_folder_count(const char *folder, const char *prefix);
 /* The whole of a file; the caller frees it. */
 char *rtc_file_read(const char *path);
+void rtc_file_write(const char *path, const char *text);
 
 #endif /* PDL_TEST_RTC_SUPPORT_H */

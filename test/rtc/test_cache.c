@@ -221,13 +221,13 @@ static void a_changed_header_is_compiled_anew(void **state)
 {
     (void)state;
     static const char text[] = "#include \"x.h\"";
-    write_file("x.h", "one");
+    rtc_file_write("x.h", "one");
     image_of(text, "one");
     pdl_kernel *first = kernel_of(text, "k");
-    write_file("x.h", "two"); /* of the same size, in the same tick perhaps */
+    rtc_file_write("x.h", "two"); /* of the same size, in the same tick perhaps */
     image_of(text, "two");
     assert_ptr_not_equal(kernel_of(text, "k"), first);
-    write_file("x.h", "one");
+    rtc_file_write("x.h", "one");
     image_of(text, "one");
     assert_ptr_equal(kernel_of(text, "k"), first);
 }
@@ -238,11 +238,11 @@ static void a_header_is_watched_when_it_has_settled(void **state)
     (void)state;
     static const char text[] = "#include \"x.h\"";
     const struct timespec settled = {.tv_sec = 2, .tv_nsec = 100000000};
-    write_file("x.h", "one");
+    rtc_file_write("x.h", "one");
     (void)nanosleep(&settled, NULL);
     pdl_kernel *first = kernel_of(text, "k");
     assert_ptr_equal(kernel_of(text, "k"), first);
-    write_file("x.h", "two");
+    rtc_file_write("x.h", "two");
     pdl_kernel *second = kernel_of(text, "k");
     assert_ptr_not_equal(second, first);
     assert_ptr_equal(kernel_of(text, "k"), second);
@@ -253,19 +253,19 @@ static void a_header_is_watched_when_it_has_settled(void **state)
 
 static void change_header(void)
 {
-    write_file("x.h", "two");
+    rtc_file_write("x.h", "two");
 }
 
 static void a_header_that_changes_meanwhile_is_not_kept(void **state)
 {
     (void)state;
     static const char text[] = "#include \"x.h\"";
-    write_file("x.h", "one");
+    rtc_file_write("x.h", "one");
     cache_mock.while_compiling = change_header;
     image_of(text, "two"); /* under the key of "one" */
     assert_int_equal(stats().stored, 0);
     cache_mock.while_compiling = NULL;
-    write_file("x.h", "one");
+    rtc_file_write("x.h", "one");
     image_of(text, "one");
 }
 

@@ -105,10 +105,7 @@ static void defines_and_directories_reach_the_text(void **state)
     char *folder = rtc_folder_make();
     char *path = NULL;
     assert_true(asprintf(&path, "%s/n.h", folder) > 0);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("#define N 4\n", file);
-    assert_int_equal(fclose(file), 0);
+    rtc_file_write(path, "#define N 4\n");
     assert_ok(compile("#include \"n.h\"\nstatic_assert(N == 4 && M == 5, \"\");",
                       &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-I", folder, "-DM=5"))));
     done();

@@ -178,9 +178,7 @@ static void the_newest_32_are_kept_and_other_files_stay(void **state)
     char *other = below("dumps/notes.txt");
     char oldest[sizeof(path)];
     assert_int_equal(mkdir(dumps, 0700), 0);
-    FILE *file = fopen(other, "w");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
+    rtc_file_write(other, "");
     assert_true(dump(folder));
     memcpy(oldest, path, sizeof(oldest));
     const struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -267,9 +265,7 @@ static void a_folder_that_cannot_be_made_is_the_reason(void **state)
     (void)state;
     char *file = below("file");
     char *given = below("file/dumps");
-    FILE *made = fopen(file, "w");
-    assert_non_null(made);
-    assert_int_equal(fclose(made), 0);
+    rtc_file_write(file, "");
     assert_int_equal(setenv("PDL_RTC_DUMP_DIR", given, 1), 0);
     assert_false(dump(folder));
     assert_non_null(strstr(path, given));

@@ -11,14 +11,6 @@
 static char *folder;
 static struct pdl_rtc_dependencies found;
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -146,18 +138,18 @@ static const char *const found_texts[] = {
     "int i = 1'000'000;\n#include <x.h>\nint j = 1'0;",
     "auto s = R\"x(\"/*)x\";\n#include <x.h>\n//*/",
     "// a comment that \\\n#include <x.h>",
-    "#define _HAS_INCLUDE(_X) __has_include(_X)\n"
-    "#if defined(__has_include) && _HAS_INCLUDE(<x.h>)\n#endif",
-    "#define has_include(...) (1 && __has_include( __VA_ARGS__ ))\n"
-    "#if has_include( <x.h> )\n#endif",
+    ("#define _HAS_INCLUDE(_X) __has_include(_X)\n"
+     "#if defined(__has_include) && _HAS_INCLUDE(<x.h>)\n#endif"),
+    ("#define has_include(...) (1 && __has_include( __VA_ARGS__ ))\n"
+     "#if has_include( <x.h> )\n#endif"),
     "#define H __has_include(<x.h>)\n#if H\n#endif",
     "#define C(a, b) a##b\n#define S(x) #x\nint __has_, inc;\n#include <x.h>",
     "#ifdef __has_include_next\n#error no __has_include here\n#endif\n#include <x.h>",
     "int i = __has_include(<x.h>);",
     "#define J(a, b) a##b\nint J(i, n), __has_; // J(__has_, include)\n#include <x.h>",
-    "#define J(a, b) a##b\n#define S(x) #x\nconst char *s = S(J(__has_, nothing)) "
-    "\"include\";\n"
-    "int include = 1'000;\n#include <x.h>",
+    ("#define J(a, b) a##b\n#define S(x) #x\nconst char *s = S(J(__has_, nothing)) "
+     "\"include\";\n"
+     "int include = 1'000;\n#include <x.h>"),
 };
 
 /* Texts that are known, whatever they look for: they only look computed. */
@@ -198,10 +190,10 @@ static const char *const unknown_texts[] = {
     "#define C(a, b) a #\\\n# b\n#if C(__has_i, nclude)(<x.h>)\n#endif",
     "#define A __has_\n#define C(a, b) a##b\n#define D(a) C(a, include)\nint i = D(A)(<x.h>);",
     "#define C(a, b, c, d, e) a##b##c##d##e\n#if C(_, _, has, _in, clude)(<x.h>)\n#endif",
-    "#define HAS_INCLUDE(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_, "
-    "INCLUDE)(<x.h>)\n#endif",
-    "#define HAS_INCLUDE25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_INCLUDE, "
-    "25)(<x.h>)\n#endif",
+    ("#define HAS_INCLUDE(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_, "
+     "INCLUDE)(<x.h>)\n#endif"),
+    ("#define HAS_INCLUDE25(x) __has_include(x)\n#define C(a, b) a##b\n#if C(HAS_INCLUDE, "
+     "25)(<x.h>)\n#endif"),
     "#define APPLY(f, x) f(x)\n#if APPLY(__has_include, <x.h>)\n#endif",
     "#define H(a, b) __has_include(b)\n#if H(<y.h>, <x.h>)\n#endif",
     "#define H(x) __has_include\n#if H(<y.h>)(<x.h>)\n#endif",
@@ -210,17 +202,17 @@ static const char *const unknown_texts[] = {
     "#define y x\n#define H(a) __has_include(a)\n#if HAS_INCLUDE(<y.h>)\n#endif",
     "#define H __has_include(<y.h>)\n#define y x\n#if H\n#endif",
     "#define HAS_INCLUDE(a) __has_include(a)\n#if HAS_INCLUDE(<x/**/.h>)\n#endif",
-    "#define HAS_INCLUDE(a) __has_include(a)\n#if "
-    "HAS_INCLUDE(<__CUDACC_VER_MAJOR__/x.h>)\n#endif",
+    ("#define HAS_INCLUDE(a) __has_include(a)\n#if "
+     "HAS_INCLUDE(<__CUDACC_VER_MAJOR__/x.h>)\n#endif"),
     "#if __has_include(\n<x.h>)\n#endif",
     "#pragma unroll __has_include(NAME)",
     "#define D defined __has_include (NAME)",
     /* Some of the words stand in code, however many there are. */
     "#define J(a, b, c, d, e) a##b##c##d##e\nenum { v = J(__has, _in, cl, ud, e)(<x.h>) };",
-    "#define J(a, b) _##_h##a##s_i##b\ntemplate <int i> struct s {};\ns<J(a, nclude)(<x.h>)> "
-    "t;",
-    "#define J(a, b) a##b\n#define K(a, b) J(J(_, _h), J(a, b))\n#define L include\n"
-    "void __launch_bounds__(K(as_, L)(<x.h>)) k();",
+    ("#define J(a, b) _##_h##a##s_i##b\ntemplate <int i> struct s {};\ns<J(a, nclude)(<x.h>)> "
+     "t;"),
+    ("#define J(a, b) a##b\n#define K(a, b) J(J(_, _h), J(a, b))\n#define L include\n"
+     "void __launch_bounds__(K(as_, L)(<x.h>)) k();"),
     "#define J(a) _##a\nvoid k() {\n#pragma unroll J(_has_include)(NAME)\nfor (;;) {}\n}",
     "#define J(a, b) a##b\n#define O J(\nint i = O __has_, include)(<x.h>);",
     "#define J(a, b) a##b\n#define O (\nint i = J O __has_, include)(<x.h>);",
@@ -228,14 +220,14 @@ static const char *const unknown_texts[] = {
     "#define J(a, b) a##b\n#define K() J\nint i = K()(__has_, include)(<x.h>);",
     "#define J(a, b) a##b\nint i = J(R\"()\", x) + J(__has_, include)(<x.h>);",
     /* Some are numbers that the compiler knows. */
-    "#define has_include9(x) __has_include(x)\n#define J(a, b) a##b\n#define K(a, b) J(a, b)\n"
-    "int i =\n\n\n\n\nK(has_include, __LINE__)(<x.h>);",
+    ("#define has_include9(x) __has_include(x)\n#define J(a, b) a##b\n#define K(a, b) J(a, b)\n"
+     "int i =\n\n\n\n\nK(has_include, __LINE__)(<x.h>);"),
     /* `defined` may become the name of a macro. */
-    "#define J(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a(<x.h>)\n"
-    "#if J(defined(__has_include))\n#endif",
+    ("#define J(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a(<x.h>)\n"
+     "#if J(defined(__has_include))\n#endif"),
     "#define J(a) x##a\n#define xdefined 0 +\n#if J(defined __has_include)(<x.h>)\n#endif",
-    "#define X_HAS_INCLUDE(X) __has_include(X)\n#define NAME <x.h>\n#if "
-    "X_HAS_INCLUDE(NAME)\n#endif\n",
+    ("#define X_HAS_INCLUDE(X) __has_include(X)\n#define NAME <x.h>\n#if "
+     "X_HAS_INCLUDE(NAME)\n#endif\n"),
     /* Only the right reading of what stands before them has these in code. */
     "// a \\ \n#include NAME",
     "// a \\\t\n#include NAME",
@@ -257,7 +249,7 @@ static void check_example(const struct example *example)
     char *arguments[] = {(char *)example->argument};
     struct pdl_rtc_request request = request_of(example->text);
     for (size_t i = 0; i < COUNT_OF(example->files) && example->files[i][0] != NULL; i++) {
-        write_file(example->files[i][0], example->files[i][1]);
+        rtc_file_write(example->files[i][0], example->files[i][1]);
     }
     request.program = example->program != NULL ? example->program : request.program;
     request.arguments.items = arguments;
@@ -304,8 +296,8 @@ static void directives_are_found_however_they_are_written(void **state)
 static void files_that_include_each_other_end(void **state)
 {
     (void)state;
-    write_file("a/x.h", "#include \"../a/y.h\"\n");
-    write_file("a/y.h", "#include \"../a/x.h\"\n#include \"../b/../a/x.h\"\n");
+    rtc_file_write("a/x.h", "#include \"../a/y.h\"\n");
+    rtc_file_write("a/y.h", "#include \"../a/x.h\"\n#include \"../b/../a/x.h\"\n");
     (void)find_in("#include <x.h>");
     assert_true(found.count < 40);
     assert_null(found.unknown);
@@ -317,8 +309,8 @@ static void names_of_one_file_are_known(void **state)
     (void)state;
     const pdl_rtc_header header = {"b/x.h", ""};
     struct pdl_rtc_request request = request_of("#include <x.h>\n#include <y.h>\n#include <z.h>\n");
-    write_file("a/x.h", "#pragma once\n");
-    write_file("a/z.h", "#pragma once\n");
+    rtc_file_write("a/x.h", "#pragma once\n");
+    rtc_file_write("a/z.h", "#pragma once\n");
     assert_int_equal(symlink("x.h", "a/y.h"), 0);
     assert_string_equal(find(&request), "+a/x.h +a/y.h +a/z.h");
     assert_int_equal(found.items[0].twin, 0);
@@ -327,7 +319,7 @@ static void names_of_one_file_are_known(void **state)
     request = request_of("#include <b/x.h>\n#include \"b/y.h\"\n");
     request.headers = &header;
     request.header_count = 1;
-    write_file("b/x.h", "#pragma once\n");
+    rtc_file_write("b/x.h", "#pragma once\n");
     assert_int_equal(link("b/x.h", "b/y.h"), 0);
     (void)find(&request);
     assert_int_not_equal(found.items[0].twin, 0);
@@ -417,7 +409,7 @@ static void pre_includes_are_looked_for(void **state)
     request.program = "p/k.cu";
     request.arguments.pre_includes = pre;
     request.arguments.pre_include_count = 1;
-    write_file("x.h", "#include <y.h>");
+    rtc_file_write("x.h", "#include <y.h>");
     assert_string_equal(find(&request), "+x.h -a/x.h -b/x.h -p/x.h -a/y.h -b/y.h");
 }
 
@@ -449,7 +441,7 @@ static void age_found(void)
 static void an_unchanged_file_is_unchanged(void **state)
 {
     (void)state;
-    write_file("a/x.h", "one");
+    rtc_file_write("a/x.h", "one");
     (void)find_in("#include \"x.h\"");
     assert_true(found.fresh);
     assert_true(pdl_rtc_includes_unchanged(&found));
@@ -460,12 +452,12 @@ static void an_unchanged_file_is_unchanged(void **state)
 static void another_content_of_the_same_size_and_time_is_a_change(void **state)
 {
     (void)state;
-    write_file("a/x.h", "one");
+    rtc_file_write("a/x.h", "one");
     set_time("a/x.h", 1000000000);
     (void)find_in("#include <x.h>");
     const struct pdl_rtc_hash content = found.items[0].content;
     /* In the very tick of the clock of files, as far as stat() can tell. */
-    write_file("a/x.h", "two");
+    rtc_file_write("a/x.h", "two");
     set_time("a/x.h", 1000000000);
     struct stat about;
     assert_int_equal(stat("a/x.h", &about), 0);
@@ -478,13 +470,13 @@ static void another_content_of_the_same_size_and_time_is_a_change(void **state)
 static void a_later_change_shows_in_the_times(void **state)
 {
     (void)state;
-    write_file("a/x.h", "one");
+    rtc_file_write("a/x.h", "one");
     set_time("a/x.h", 1000000000);
     (void)find_in("#include <x.h>");
     age_found();
     const struct timespec tick = {.tv_nsec = 20000000};
     (void)nanosleep(&tick, NULL);
-    write_file("a/x.h", "two");
+    rtc_file_write("a/x.h", "two");
     set_time("a/x.h", 1000000000); /* touch -r: st_ctim tells */
     assert_false(pdl_rtc_includes_unchanged(&found));
 }
@@ -492,10 +484,10 @@ static void a_later_change_shows_in_the_times(void **state)
 static void a_file_that_appears_or_goes_is_a_change(void **state)
 {
     (void)state;
-    write_file("b/x.h", "one");
+    rtc_file_write("b/x.h", "one");
     (void)find_in("#include <x.h>");
     age_found();
-    write_file("a/x.h", "one");
+    rtc_file_write("a/x.h", "one");
     assert_false(pdl_rtc_includes_unchanged(&found));
     assert_int_equal(unlink("a/x.h"), 0);
     assert_true(pdl_rtc_includes_unchanged(&found));
@@ -506,8 +498,8 @@ static void a_file_that_appears_or_goes_is_a_change(void **state)
 static void a_file_that_was_replaced_is_a_change(void **state)
 {
     (void)state;
-    write_file("a/x.h", "one");
-    write_file("a/y.h", "two");
+    rtc_file_write("a/x.h", "one");
+    rtc_file_write("a/y.h", "two");
     (void)find_in("#include <x.h>");
     age_found();
     assert_int_equal(rename("a/y.h", "a/x.h"), 0);
@@ -517,7 +509,7 @@ static void a_file_that_was_replaced_is_a_change(void **state)
 static void a_file_that_was_just_changed_is_fresh(void **state)
 {
     (void)state;
-    write_file("a/x.h", "one");
+    rtc_file_write("a/x.h", "one");
     set_time("a/x.h", 1000000000); /* st_mtim says nothing */
     (void)find_in("#include <x.h>");
     assert_true(found.items[0].fresh);
@@ -579,13 +571,13 @@ static void all_that_nvrtc_reads_is_found(void **state)
         skip();
     }
     assert_ok(pdl_rtc_compiler_open(&nvrtc));
-    write_file("x.h", "__global__ void from_c() {}");
-    write_file("p/x.h", "__global__ void from_p() {}");
-    write_file("a/x.h", "__global__ void from_a() {}");
-    write_file("b/x.h", "__global__ void from_b() {}");
-    write_file("b/n.h", "#include \"x.h\"\n");
-    write_file("a/next.h", "#include_next <next.h>\n");
-    write_file("b/next.h", "__global__ void from_b() {}");
+    rtc_file_write("x.h", "__global__ void from_c() {}");
+    rtc_file_write("p/x.h", "__global__ void from_p() {}");
+    rtc_file_write("a/x.h", "__global__ void from_a() {}");
+    rtc_file_write("b/x.h", "__global__ void from_b() {}");
+    rtc_file_write("b/n.h", "#include \"x.h\"\n");
+    rtc_file_write("a/next.h", "#include_next <next.h>\n");
+    rtc_file_write("b/next.h", "__global__ void from_b() {}");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct pdl_rtc_request request = request_of(cases[i].source);
         request.program = cases[i].program;

@@ -221,16 +221,18 @@ bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_f
     (void)pthread_mutex_lock(&flights->lock);
     bool kept = kernel == NULL;
     struct text **at = find(flights, flight->key);
-    struct text *text = *at; /* it is there, as the caller makes it */
-    if (!kept) {
-        kept = add_loaded(&text->loaded, flight->name, kernel);
-        flights->kernels += kept;
-    }
-    keep_image(flights, text, image);
-    end_attempt(flights, text, status);
-    if (text->image == NULL && text->loaded == NULL) {
-        *at = text->next;
-        free(text);
+    struct text *text = *at;
+    if (text != NULL) { /* it is there, as the caller makes it */
+        if (!kept) {
+            kept = add_loaded(&text->loaded, flight->name, kernel);
+            flights->kernels += kept;
+        }
+        keep_image(flights, text, image);
+        end_attempt(flights, text, status);
+        if (text->image == NULL && text->loaded == NULL) {
+            *at = text->next;
+            free(text);
+        }
     }
     (void)pthread_mutex_unlock(&flights->lock);
     return kept;
