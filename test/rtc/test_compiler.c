@@ -57,46 +57,25 @@ static void a_failure_is_kept_and_told_again(void **state)
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
 }
 
-static void a_file_that_is_no_library_is_named(void **state)
+static void what_is_no_nvrtc_or_an_old_one_is_named(void **state)
 {
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    rtc_library_name("/etc/passwd");
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "/etc/passwd",
-                   "ELF");
-}
-
-static void a_library_that_is_no_nvrtc_is_named(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    char *path = stand_in("libnothing.so");
-    rtc_library_name(path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
-                   "nvrtcVersion");
-    free(path);
-}
-
-static void an_old_nvrtc_is_refused_with_both_versions(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    char *path = stand_in("libold.so");
-    rtc_library_name(path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_COMPILER_TOO_OLD, NULL, "libold.so",
-                   "11.8", "12.0");
-    free(path);
-}
-
-static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    char *path = stand_in("libpartial.so");
-    rtc_library_name(path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libpartial.so",
-                   "nvrtcCreateProgram");
-    free(path);
+    static const struct {
+        const char *name; /* of a stand-in, or a path */
+        pdl_status status;
+        const char *words[2];
+    } cases[] = {{"/etc/passwd", PDL_ERROR_NO_COMPILER, {"ELF", ""}},
+                 {"libnothing.so", PDL_ERROR_NO_COMPILER, {"nvrtcVersion", ""}},
+                 {"libpartial.so", PDL_ERROR_NO_COMPILER, {"nvrtcCreateProgram", ""}},
+                 {"libold.so", PDL_ERROR_COMPILER_TOO_OLD, {"11.8", "12.0"}}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct pdl_rtc_compiler *compiler;
+        char *path = cases[i].name[0] == '/' ? strdup(cases[i].name) : stand_in(cases[i].name);
+        assert_int_equal(fresh(state), 0);
+        rtc_library_name(path);
+        assert_refused(pdl_rtc_compiler_open(&compiler), cases[i].status, NULL, cases[i].name,
+                       cases[i].words[0], cases[i].words[1]);
+        free(path);
+    }
 }
 
 /* That a compiler which is opened as PATH finds its builtins by their name. */
@@ -336,10 +315,7 @@ int main(void)
         TEST(the_file_of_the_environment_is_the_only_one_tried),
         TEST(a_long_path_leaves_the_reason_in_the_message),
         TEST(a_failure_is_kept_and_told_again),
-        TEST(a_file_that_is_no_library_is_named),
-        TEST(a_library_that_is_no_nvrtc_is_named),
-        TEST(an_old_nvrtc_is_refused_with_both_versions),
-        TEST(an_nvrtc_that_lacks_a_function_is_refused_by_its_name),
+        TEST(what_is_no_nvrtc_or_an_old_one_is_named),
         TEST(an_nvrtc_finds_the_builtins_beside_it),
         TEST(an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file),
         TEST(the_toolkits_folders_are_looked_into),
