@@ -92,7 +92,7 @@ static inline uint64_t trim_folder(uint64_t capacity)
 {
     struct pdl_rtc_file_list list;
     const int base = open("cache/" PDL_RTC_FILES_BASE, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(pdl_rtc_files_list(base, false, &list), 0);
+    assert_int_equal(pdl_rtc_files_list(base, &list), 0);
     (void)pdl_rtc_files_evict(base, &list, capacity, NULL);
     const uint64_t bytes = list.bytes;
     pdl_rtc_files_free(&list);

@@ -39,7 +39,7 @@ static unsigned whole_files(void)
 {
     struct pdl_rtc_file_list list;
     const int base = open("cache/" PDL_RTC_FILES_BASE, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(pdl_rtc_files_list(base, false, &list), 0);
+    assert_int_equal(pdl_rtc_files_list(base, &list), 0);
     for (size_t i = 0; i < list.count; i++) {
         size_t size = 0;
         const char *damage = NULL;

@@ -206,7 +206,7 @@ static void the_folder_stays_below_its_capacity(void **state)
     for (unsigned i = 1; i < 100; i++) {
         assert_null(put(i));
         assert_int_equal(find(i), (int)i);
-        assert_int_equal(pdl_rtc_files_list(base, false, &list), 0);
+        assert_int_equal(pdl_rtc_files_list(base, &list), 0);
         assert_true(list.bytes <= 20000);
         pdl_rtc_files_free(&list);
     }
@@ -245,7 +245,7 @@ static void two_writers_stay_near_the_capacity(void **state)
     for (unsigned i = 1; i < 100; i++) {
         store = stores[i % 2];
         assert_null(put(i));
-        assert_int_equal(pdl_rtc_files_list(base, false, &list), 0);
+        assert_int_equal(pdl_rtc_files_list(base, &list), 0);
         assert_true(list.bytes <= 40000 + 2 * (40000 / 16 + 1200));
         pdl_rtc_files_free(&list);
     }

@@ -292,7 +292,6 @@ static void remove_left(int part, const char *name, const struct stat *about, in
 }
 
 struct walk {
-    bool tidy;
     int64_t now;
     struct pdl_rtc_file_list *list;
     int error; /* why it ended too early */
@@ -302,7 +301,7 @@ static int64_t used_time(const struct walk *walk, int part, const char *name,
                          const struct stat *about)
 {
     const int64_t used = modified_ns(about);
-    if (walk->tidy && is_future(used, walk->now)) {
+    if (is_future(used, walk->now)) {
         const int file = openat(part, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
         if (file >= 0) {
             set_used(file, walk->now);
@@ -321,9 +320,7 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
         return true;
     }
     if (strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0) {
-        if (walk->tidy) {
-            remove_left(part, name, &about, walk->now);
-        }
+        remove_left(part, name, &about, walk->now);
         return true;
     }
     if (strlen(name) != PDL_RTC_FILE_NAME - 4) {
@@ -376,10 +373,10 @@ static int by_use(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-int pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list)
+int pdl_rtc_files_list(int base, struct pdl_rtc_file_list *list)
 {
     struct pdl_rtc_file_list made = {0};
-    struct walk walk = {.tidy = tidy, .now = now_ns(), .list = &made};
+    struct walk walk = {.now = now_ns(), .list = &made};
     bool more = true;
     for (unsigned part = 0; more && part < 256; part++) {
         char name[4];

@@ -54,10 +54,9 @@ bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key);
 const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
                                 char *why, size_t why_size);
 
-/* Lists the files. With `tidy`, sets times from the future to now and removes what writers left behind.
- * 0, or errno where this process lacks memory
- * or descriptors for it. */
-int pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list);
+/* Lists the files, sets times from the future to now, and removes what writers left behind. 0, or errno where this
+ * process lacks memory or descriptors for it. */
+int pdl_rtc_files_list(int base, struct pdl_rtc_file_list *list);
 void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
 
 /* Removes the one used longest ago until the rest takes at most `capacity` bytes; never `keep` (may be NULL).

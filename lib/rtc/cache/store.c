@@ -159,7 +159,7 @@ pdl_status pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_
 static void make_room(struct pdl_rtc_store *store, const char *keep, uint64_t *evicted)
 {
     struct pdl_rtc_file_list list = {0};
-    if (pdl_rtc_files_list(store->base, true, &list) != 0) {
+    if (pdl_rtc_files_list(store->base, &list) != 0) {
         return;
     }
     if (list.bytes > store->capacity) {
