@@ -234,72 +234,46 @@ static void a_programmatic_event_overlaps_no_other_stream(void **state)
     watch_free(&watch);
 }
 
+/* A run of one kernel behind one of another, of which these differ from what make_launch() makes. */
 static void no_room_names_the_resource(void **state)
 {
-    (void)state;
-    begin();
-    make_launch(&recording, 0, 1, 0);
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    struct pdl_watch_execution *const run =
-        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
-    run->dynamic_shared = 231000;
-    assert_reason_and_free(WATCH_UNKNOWN); /* beside a kernel that takes none there is room */
-
-    begin();
-    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-    recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->dynamic_shared =
-        120000;
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->dynamic_shared =
-        120000;
-    assert_reason(WATCH_NO_ROOM);
-    assert_string_equal(pair_named(&watch, "first", "second")->detail,
-                        "an SM has room for 0 blocks of second beside 1 of first: shared memory");
-    watch_free(&watch);
-}
-
-static void sms_that_are_set_to_more_shared_memory_have_no_room(void **state)
-{
     static const struct {
-        uint32_t first, second;
-        enum watch_reason reason;
-    } cases[] = {{8192, 16384, WATCH_NO_ROOM},
-                 {16384, 16384, WATCH_UNKNOWN},
-                 {16384, 8192, WATCH_UNKNOWN},
-                 {0, 16384, WATCH_UNKNOWN}};
+        uint32_t dynamic_shared[2], shared_size[2];
+        uint32_t blocks;    /* of the first; 0: as it is */
+        const char *detail; /* NULL: there is room */
+    } cases[] = {
+        /* Beside a kernel that takes none there is room. */
+        {.dynamic_shared = {0, 231000}},
+        {.dynamic_shared = {120000, 120000},
+         .detail = "an SM has room for 0 blocks of second beside 1 of first: shared memory"},
+        /* Idle SMs have room. */
+        {.dynamic_shared = {120000, 120000}, .blocks = 131},
+        {.shared_size = {8192, 16384},
+         .detail =
+             "the SMs' shared memory is set to 8 KiB for first and to 16 KiB for second, which "
+             "an SM does only when it is empty: prefer the same carve-out for both"},
+        {.shared_size = {16384, 16384}},
+        {.shared_size = {16384, 8192}},
+        {.shared_size = {0, 16384}},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         begin();
-        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->shared_size =
-            cases[i].first;
-        (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->shared_size =
-            cases[i].second;
-        assert_reason(cases[i].reason);
-        if (cases[i].reason == WATCH_NO_ROOM) {
-            assert_string_equal(
-                pair_named(&watch, "first", "second")->detail,
-                "the SMs' shared memory is set to 8 KiB for first and to 16 KiB for second, which "
-                "an SM does only when it is empty: prefer the same carve-out for both");
+        for (unsigned n = 0; n < 2; n++) {
+            (void)recording_launch(&recording, n + 1, 0x100, launch_time(n), n + 1,
+                                   n == 1 ? ASKED : 0);
+            struct pdl_watch_execution *const run =
+                recording_execution(&recording, n + 1, 7, run_time(n), run_time(n) + LENGTH, n + 1);
+            run->dynamic_shared = cases[i].dynamic_shared[n];
+            run->shared_size = cases[i].shared_size[n];
+            run->grid[0] = n == 0 && cases[i].blocks > 0 ? cases[i].blocks : run->grid[0];
+        }
+        assert_reason(cases[i].detail != NULL ? WATCH_NO_ROOM : WATCH_UNKNOWN);
+        if (cases[i].detail != NULL) {
+            assert_string_equal(pair_named(&watch, "first", "second")->detail, cases[i].detail);
         }
         watch_free(&watch);
     }
-}
-
-static void idle_sms_have_room(void **state)
-{
-    (void)state;
-    begin();
-    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-    struct pdl_watch_execution *run =
-        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1);
-    run->dynamic_shared = 120000;
-    run->grid[0] = 131;
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    run = recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
-    run->dynamic_shared = 120000;
-    assert_reason_and_free(WATCH_UNKNOWN);
 }
 
 static void a_late_host_is_named(void **state)
@@ -675,8 +649,6 @@ int main(void)
         cmocka_unit_test(a_programmatic_event_overlaps_no_other_stream),
         cmocka_unit_test(no_room_names_the_resource),
         cmocka_unit_test(a_kernel_of_several_waves_triggers_late),
-        cmocka_unit_test(sms_that_are_set_to_more_shared_memory_have_no_room),
-        cmocka_unit_test(idle_sms_have_room),
         cmocka_unit_test(a_late_host_is_named),
         cmocka_unit_test(what_added_overlap_gained_is_counted),
         cmocka_unit_test(what_was_instrumented_is_told_by_kernel),
