@@ -143,11 +143,16 @@ static void put_launch(const struct drawing *drawing, const struct pdl_picture_b
     const int y = picture->tracks[bar->track].y + HEADING + (int)lane_of(bar) * LANE + GAP;
     const int x = x_of(picture, bar->times.start_ns);
     const int width = x_of(picture, bar->times.end_ns) - x;
-    char us[PDL_MICROSECONDS];
-    const int64_t time = bar->times.end_ns - bar->times.start_ns;
     (void)fputs("<g><title>", out);
-    pdl_text_put_xml(out, name, 300);
-    (void)fprintf(out, ", %s µs</title>\n", pdl_microseconds(time, 2, us));
+    if (bar->title != NULL) {
+        pdl_text_put_xml(out, bar->title, 500);
+    } else {
+        char us[PDL_MICROSECONDS];
+        const int64_t time = bar->times.end_ns - bar->times.start_ns;
+        pdl_text_put_xml(out, name, 300);
+        (void)fprintf(out, ", %s µs", pdl_microseconds(time, 2, us));
+    }
+    (void)fputs("</title>\n", out);
     put_pieces(drawing, bar, y, BAR);
     if (width > 3 * LETTER) {
         put_text(out, x + 40, y + BAR / 2 + 50, "n", name, (size_t)(width / LETTER));

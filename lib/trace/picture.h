@@ -15,6 +15,7 @@ struct pdl_picture_bar {
     uint32_t row;    /* 0: of the launches. Others: of an SM */
     uint32_t lane;
     pdl_timeline_block times;
+    const char *title; /* of a launch: what a viewer shows for it; NULL: its name and its time */
 };
 
 struct pdl_picture_track {
