@@ -37,6 +37,7 @@ class Pipes(tooltest.Case):
         ("sim: a picture", ("sim", "--svg=@", "one.pdlsim")),
         ("sim: a trace", ("sim", "--trace=@", "one.pdlsim")),
         ("watch: a recording", ("watch", "--output=@", "--", "true")),
+        ("watch: a picture", ("watch", "--svg=@", "--", "true")),
         ("watch: a trace", ("watch", "--trace=@", "--", "true")),
     )
 

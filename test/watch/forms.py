@@ -2,9 +2,13 @@
 """What pdltool watch writes: on models of recordings, which forms_model.c makes by the name of the recording."""
 
 import json
+import re
 import unittest
+import xml.etree.ElementTree as ET
 
 import tooltest
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Case(tooltest.Case):
@@ -245,6 +249,58 @@ class Trace(Case):
             self.assertLess(max(event.get("ts", 0) for event in events), 1e5)
 
 
+class Picture(Case):
+    def picture(self, model):
+        self.report(model, "--svg", "x.svg", "-q")
+        return ET.parse(self.path("x.svg")).getroot()
+
+    def texts(self, root):
+        return [text.text for text in root.iter(SVG + "text")]
+
+    def runs(self, root):
+        return [group for group in root.iter(SVG + "g") if group.find(SVG + "title") is not None]
+
+    def boxes(self, root):
+        """The left, top, width and height of what has a colour, in tenths of a pixel."""
+        paths = [path.get("d") for path in root.iter(SVG + "path") if re.match("k|bg|area", path.get("class"))]
+        return [tuple(map(int, re.fullmatch(r"M(-?\d+) (-?\d+)h(\d+)v(\d+)H-?\d+z", path).groups())) for path in paths]
+
+    def test_it_has_at_most_200_runs_and_says_so(self):
+        root = self.picture("chain")
+        self.assertEqual(len(self.runs(root)), 200)
+        self.assertIn("200 of 601 runs, around those whose overlap could save most.", self.texts(root))
+
+    def test_the_run_that_stands_for_the_first_pair_is_in_it(self):
+        titles = [box.find(SVG + "title").text for box in self.runs(self.picture("chain"))]
+        self.assertIn("scale(float*), 5.00 µs: it overlapped", titles)
+        self.assertTrue(any("FillFunctor<float>, std::array<char*, 1ul>), 5.00" in title for title in titles))
+        self.assertNotIn("scale(float*), 5.00 µs: no kernel is before it", titles)
+
+    def test_each_stream_with_runs_has_a_heading(self):
+        texts = self.texts(self.picture("chain"))
+        self.assertIn("stream 7", texts)
+        self.assertNotIn("stream 8", texts)
+
+    def test_runs_of_one_row_do_not_overlap(self):
+        ends = {}
+        for run in self.runs(self.picture("chain")):
+            ((x, row, width, _),) = self.boxes(run)
+            self.assertGreaterEqual(x, ends.get(row, 0))
+            ends[row] = x + width
+        self.assertGreater(len(ends), 1)
+
+    def test_all_is_within_the_picture(self):
+        for model in ("chain", "many", "hostile"):
+            root = self.picture(model)
+            left, _, width, height = map(int, root.get("viewBox").split())
+            for x, y, box_width, box_height in self.boxes(root):
+                self.assertTrue(0 <= x <= x + box_width <= left + width)
+                self.assertTrue(0 <= y <= y + box_height <= height)
+
+    def test_a_picture_of_nothing_says_so(self):
+        self.assertIn("Nothing has run, or there are no device times.", self.texts(self.picture("empty")))
+
+
 class CommandLine(Case):
     def refused(self, *arguments):
         result = self.watch(*arguments, code=2)
@@ -316,11 +372,12 @@ class CommandLine(Case):
             self.assertEqual(file.read(), self.report("chain"))
 
     def test_a_file_that_cannot_be_written_is_said(self):
-        result = self.watch("--input", "chain", "--trace", "no/folder", code=2)
-        self.assertIn("--trace no/folder: No such file or directory", result.stderr)
+        for option in ("--trace", "--svg"):
+            result = self.watch("--input", "chain", option, "no/folder", code=2)
+            self.assertIn(f"{option} no/folder: No such file or directory", result.stderr)
 
     def test_a_full_disk_is_said(self):
-        for option in ("--trace", "--output"):
+        for option in ("--trace", "--svg", "--output"):
             result = self.watch("--input", "chain", option, "/dev/full", code=2)
             self.assertIn("No space left on device", result.stderr)
 

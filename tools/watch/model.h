@@ -2,8 +2,8 @@
 /* What a recording shows: read from the file, joined and judged, then written in one form or another.
  *
  * recording.c reads files into a struct watch. join.c finds for each run its launch and the run before it. code.c says
- * what the code does. pairs.c finds why neighbours do not overlap, and adds up. The forms (text.c, json.c,
- * trace.c) only read. Strings belong to the struct watch. */
+ * what the code does. pairs.c finds why neighbours do not overlap, and adds up. The forms (text.c, json.c, trace.c,
+ * picture.c) only read. Strings belong to the struct watch. */
 #ifndef PDL_TOOLS_WATCH_H
 #define PDL_TOOLS_WATCH_H
 
@@ -242,5 +242,6 @@ bool watch_print_verdict(const struct watch *watch);
 bool watch_print_text(const struct watch *watch, const struct watch_limits *limits);
 TOOL_OPTIONAL bool watch_print_json(const struct watch *watch);
 bool watch_write_trace(const struct watch *watch, const char *path);
+bool watch_write_picture(const struct watch *watch, const char *path);
 
 #endif /* PDL_TOOLS_WATCH_H */

@@ -12,8 +12,8 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/print.h"
-#include "trace/layout.h"
 #include "trace/text.h"
+#include "watch/lanes.h"
 #include "watch/model.h"
 
 struct trace {
@@ -21,9 +21,7 @@ struct trace {
     FILE *out;
     bool first;
     uint64_t zero_ns;
-    /* Runs of one stream that overlap are each on the first lane that is free. */
-    uint8_t *lane_of_run;    /* as many as there are runs */
-    uint8_t *lanes_of_track; /* 0: it has no run in the window */
+    struct lanes lanes;
 };
 
 /* Microseconds; three digits after the point keep the nanoseconds. */
@@ -57,8 +55,8 @@ static uint32_t device_of(uint32_t process)
 
 static uint64_t thread_of(const struct trace *trace, size_t run)
 {
-    return 1 + (uint64_t)trace->watch->runs.items[run].track * PDL_LANES_MOST +
-           trace->lane_of_run[run];
+    return 1 + (uint64_t)trace->watch->runs.items[run].track * LANES_MOST +
+           trace->lanes.lane_of_run[run];
 }
 
 static void open_event(struct trace *trace, const char *phase, uint32_t process, uint64_t thread)
@@ -103,8 +101,8 @@ static void put_tracks(struct trace *trace)
 {
     for (uint32_t i = 0; i < trace->watch->tracks.count; i++) {
         const struct watch_track *const track = &trace->watch->tracks.items[i];
-        for (uint32_t lane = 0; lane < trace->lanes_of_track[i]; lane++) {
-            const uint64_t thread = 1 + (uint64_t)i * PDL_LANES_MOST + lane;
+        for (uint32_t lane = 0; lane < trace->lanes.lanes_of_track[i]; lane++) {
+            const uint64_t thread = 1 + (uint64_t)i * LANES_MOST + lane;
             char *const name =
                 lane == 0 ? copy_text(track->name) : format_text("%s, overlapping", track->name);
             put_label(trace, "thread_name", device_of(track->process), thread, name);
@@ -233,28 +231,6 @@ static void put_events(struct trace *trace)
     }
 }
 
-static void find_lanes(struct trace *trace)
-{
-    const struct watch *const watch = trace->watch;
-    /* Runs come in the order of their starts. */
-    struct pdl_lanes *const of_tracks = allocate(watch->tracks.count, sizeof(*of_tracks));
-    trace->lane_of_run = allocate(watch->runs.count, sizeof(*trace->lane_of_run));
-    trace->lanes_of_track = allocate(watch->tracks.count, sizeof(*trace->lanes_of_track));
-    for (size_t i = 0; i < watch->runs.count; i++) {
-        const struct watch_run *const run = &watch->runs.items[i];
-        if (!run->in_window || run->track >= watch->tracks.count) {
-            continue;
-        }
-        const unsigned lane =
-            pdl_lanes_take(&of_tracks[run->track], (int64_t)run->start_ns, (int64_t)run->end_ns);
-        trace->lane_of_run[i] = (uint8_t)lane;
-        if (trace->lanes_of_track[run->track] <= lane) {
-            trace->lanes_of_track[run->track] = (uint8_t)(lane + 1);
-        }
-    }
-    free(of_tracks);
-}
-
 bool watch_write_trace(const struct watch *watch, const char *path)
 {
     struct trace trace = {.watch = watch, .first = true, .zero_ns = first_time(watch)};
@@ -263,7 +239,7 @@ bool watch_write_trace(const struct watch *watch, const char *path)
         print_error("--trace %s: %s", path, strerror(errno));
         return false;
     }
-    find_lanes(&trace);
+    lanes_find(&trace.lanes, watch);
     (void)fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", trace.out);
     put_events(&trace);
     (void)fprintf(trace.out, "],\n\"otherData\":{\"producer\":\"pdltool watch, libpdl %d.%d.%d\"",
@@ -273,8 +249,7 @@ bool watch_write_trace(const struct watch *watch, const char *path)
         pdl_text_put_json(trace.out, watch->notes.items[i]);
     }
     (void)fputs("}}\n", trace.out);
-    free(trace.lane_of_run);
-    free(trace.lanes_of_track);
+    lanes_free(&trace.lanes);
     bool written = fflush(trace.out) == 0 && ferror(trace.out) == 0;
     if (trace.out != stdout) {
         written = fclose(trace.out) == 0 && written;

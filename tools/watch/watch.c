@@ -27,7 +27,7 @@ enum finding { FAIL_RACE = 1, FAIL_UNKNOWN = 2, FAIL_NO_OVERLAP = 4 };
 
 struct request {
     struct paths inputs, kernels, only, except;
-    const char *record, *output, *trace;
+    const char *record, *output, *trace, *svg;
     const char *overlap;    /* "on" or "off"; NULL: as the program has it */
     const char *instrument; /* "entry" or "hoist"; NULL: not */
     char **program;         /* NULL: recordings are read */
@@ -79,6 +79,7 @@ static void usage(void)
                 "  -q, --quiet           only the verdict, in one line\n"
                 "  --json                write JSON\n"
                 "  --trace FILE          write the kernel runs for Perfetto\n"
+                "  --svg FILE            write a picture of up to 200 kernel runs\n"
                 "\n"
                 "Exit status:\n"
                 "  --fail-on LIST        what makes it 1, separated by commas; each one of race,\n"
@@ -208,6 +209,9 @@ static bool read_option(struct request *request, int option)
     case 't':
         request->trace = optarg;
         return true;
+    case 'v':
+        request->svg = optarg;
+        return true;
     case 'f':
         return read_fail_on(optarg, &request->fail_on);
     case 'u':
@@ -271,6 +275,7 @@ static bool read_request(struct request *request, int argc, char **argv)
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"json", no_argument, NULL, 'j'},
                                             {"trace", required_argument, NULL, 't'},
+                                            {"svg", required_argument, NULL, 'v'},
                                             {"fail-on", required_argument, NULL, 'f'},
                                             {"allow-unobserved", no_argument, NULL, 'u'},
                                             {"help", no_argument, NULL, 'h'},
@@ -378,6 +383,7 @@ static int report(const struct request *request, const struct paths *files,
     if (done) {
         done = write_report(request, &watch);
         done = (request->trace == NULL || watch_write_trace(&watch, request->trace)) && done;
+        done = (request->svg == NULL || watch_write_picture(&watch, request->svg)) && done;
         code = done ? judge(request, &watch) : EXIT_USAGE;
     }
     watch_free(&watch);
