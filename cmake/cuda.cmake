@@ -52,7 +52,7 @@ if(PDL_CUDA_DOWNLOAD AND NOT (PDL_CUDA_DOWNLOAD STREQUAL "AUTO" AND (PDL_NVCC OR
     if(PDL_CUDA)
         list(APPEND pdl_cuda_parts cccl nvcc nvvm)
         if(PDL_BUILD_TESTS)
-            list(APPEND pdl_cuda_parts nvrtc nvjitlink)
+            list(APPEND pdl_cuda_parts nvrtc)
         endif()
     endif()
     pdl_cuda_from_pypi(pdl_cuda_root ${pdl_cuda_parts})

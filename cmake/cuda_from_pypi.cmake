@@ -15,9 +15,6 @@ set(pdl_cuda_wheel_cupti nvidia-cuda-cupti 13.0.85
 set(pdl_cuda_wheel_nvcc nvidia-cuda-nvcc 13.0.88
     56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03
     c7ff28f86a24effdc6c034fa15230c549a273e4771b10a7fec14996f8cf3307f)
-set(pdl_cuda_wheel_nvjitlink nvidia-nvjitlink 13.0.88
-    13a74f429e23b921c1109976abefacc69835f2f433ebd323d3946e11d804e47b
-    e931536ccc7d467a98ba1d8b89ff7fa7f1fa3b13f2b0069118cd7f47bff07d0c)
 set(pdl_cuda_wheel_nvrtc nvidia-cuda-nvrtc 13.0.88
     ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575
     d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b)
@@ -81,7 +78,7 @@ function(pdl_cuda_from_pypi root_var)
 
     # A toolkit's names: nvcc looks into lib64, and the linker for names without a version.
     file(CREATE_LINK lib ${root}/lib64 SYMBOLIC)
-    foreach(library cudart nvrtc nvJitLink)
+    foreach(library cudart nvrtc)
         file(GLOB found RELATIVE ${root}/lib ${root}/lib/lib${library}.so.*)
         if(found)
             file(CREATE_LINK ${found} ${root}/lib/lib${library}.so SYMBOLIC)

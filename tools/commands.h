@@ -15,7 +15,6 @@ enum {
 /* A command gets its own arguments, argv[0] being its name, and returns an exit code. */
 int command_bench(int argc, char **argv);
 int command_bisect(int argc, char **argv);
-TOOL_OPTIONAL int command_cache(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_instrument(int argc, char **argv);

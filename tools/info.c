@@ -154,9 +154,6 @@ static void show_compiler(void)
     }
     printf("NVRTC %d.%d, up to compute_%d", info.version / 1000, info.version % 1000 / 10,
            info.newest_architecture);
-    if (info.linker_version > 0) {
-        printf(", nvJitLink %d.%d", info.linker_version / 1000, info.linker_version % 1000 / 10);
-    }
     print_line(stdout, "\n  %s", info.path);
 }
 

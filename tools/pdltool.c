@@ -20,7 +20,6 @@ static const struct command {
 } commands[] = {
     {"bench", command_bench, "measures what launches cost and what PDL gains"},
     {"bisect", command_bisect, "finds the kernel whose overlap makes a command fail"},
-    {"cache", command_cache, "manages the cache of kernels compiled at run time"},
     {"help", command_help, "shows the help of a command"},
     {"info", command_info, "shows the driver, the devices and what they support"},
     {"inspect", command_inspect, "lists kernels, and whether they wait and trigger"},

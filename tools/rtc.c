@@ -9,7 +9,6 @@
 
 #include <pdl/rtc.h>
 
-#include "code/instrument_words.h"
 #include "commands.h"
 #include "common/demangle.h"
 #include "common/file.h"
@@ -36,8 +35,6 @@ struct arguments {
     bool done; /* help was asked for */
     struct strings names;
     struct strings compiler; /* its options */
-    struct strings constants;
-    pdl_instrument_options instrument; /* size 0: without --pdl */
     pdl_rtc_options options;
     struct sink sink;
 };
@@ -59,17 +56,9 @@ static void usage(void)
                 "  -t, --target TARGET  sm_90, sm_90a, compute_90 and the like (default: the\n"
                 "                       architecture of the first device)\n"
                 "      --output FORM    one of cubin, ptx (default: cubin)\n"
-                "      --pdl PLACE      one of entry, hoist: put the wait into kernels that\n"
-                "                       have none, see 'man pdltool-instrument'\n"
-                "      --trigger PLACE  with --pdl, one of none, wait, last-read (default: none)\n"
-                "      --constant-param P\n"
-                "                       with --pdl, no kernel in flight writes what this\n"
-                "                       parameter points to; P is NUMBER, from 1, or\n"
-                "                       KERNEL:NUMBER; repeatable\n"
-                "      --minimal        pass --minimal to NVRTC\n"
                 "      --program NAME   name of the source in compiler messages (default: FILE)\n"
                 "      --cache DIR      the cache directory (default: that of programs, see\n"
-                "                       'man pdltool-cache')\n"
+                "                       'man pdltool-rtc')\n"
                 "      --no-cache       do not use the cache\n"
                 "      --no-lint        do not run lint\n"
                 "  -o, --file FILE      write the code to FILE\n"
@@ -77,7 +66,7 @@ static void usage(void)
                 "Options after -- go to NVRTC: -DN=4, -I include, --std=c++20.\n"
                 "\n"
                 "Examples:\n"
-                "  pdltool rtc scale.cu --target sm_90 --pdl hoist --constant-param 2\n"
+                "  pdltool rtc scale.cu --target sm_90\n"
                 "  pdltool rtc scale.cu -n \"scale<float, 4>\" -o scale.cubin -- -I include\n"
                 "\n"
                 "Exit status: 0; 1 if FILE does not compile, a name is not in it, or lint\n"
@@ -88,9 +77,7 @@ static void usage(void)
 
 /* ---- the command line -------------------------------------------------------------------------*/
 
-enum { OPTION_OUTPUT = 256, OPTION_MINIMAL, OPTION_PROGRAM, OPTION_CACHE };
-enum { OPTION_NO_CACHE = OPTION_CACHE + 1, OPTION_NO_LINT, OPTION_PDL, OPTION_TRIGGER };
-enum { OPTION_CONSTANT = OPTION_TRIGGER + 1 };
+enum { OPTION_OUTPUT = 256, OPTION_PROGRAM, OPTION_CACHE, OPTION_NO_CACHE, OPTION_NO_LINT };
 
 static bool read_output(const char *text, uint32_t *output)
 {
@@ -103,17 +90,6 @@ static bool read_output(const char *text, uint32_t *output)
 static bool read_option(struct arguments *arguments, int option)
 {
     switch (option) {
-    case OPTION_PDL:
-        arguments->instrument.size = (uint32_t)sizeof(arguments->instrument);
-        arguments->instrument.wait = parse_choice("pdl", optarg, pdl_instrument_wait_words());
-        return arguments->instrument.wait >= 0;
-    case OPTION_TRIGGER:
-        arguments->instrument.trigger =
-            parse_choice("trigger", optarg, pdl_instrument_trigger_words());
-        return arguments->instrument.trigger >= 0;
-    case OPTION_CONSTANT:
-        APPEND(&arguments->constants, optarg);
-        return true;
     case 'n':
         APPEND(&arguments->names, optarg);
         return true;
@@ -125,9 +101,6 @@ static bool read_option(struct arguments *arguments, int option)
         return true;
     case OPTION_OUTPUT:
         return read_output(optarg, &arguments->options.output);
-    case OPTION_MINIMAL:
-        arguments->options.flags |= PDL_RTC_MINIMAL;
-        return true;
     case OPTION_PROGRAM:
         arguments->called = optarg;
         return true;
@@ -161,9 +134,6 @@ static bool check_arguments(struct arguments *arguments, char *const *operands, 
         wrong = "--cache and --no-cache exclude each other";
     } else if (arguments->sink.path != NULL && strcmp(arguments->sink.path, "-") == 0) {
         wrong = "-o needs a file: the report goes to standard output";
-    } else if (arguments->instrument.size == 0 &&
-               (arguments->instrument.trigger != 0 || arguments->constants.count > 0)) {
-        wrong = "--trigger and --constant-param need --pdl";
     }
     if (wrong != NULL) {
         print_misuse("%s", wrong);
@@ -175,21 +145,16 @@ static bool check_arguments(struct arguments *arguments, char *const *operands, 
 
 static bool read_arguments(struct arguments *arguments, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"name", required_argument, NULL, 'n'},
-        {"target", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, OPTION_OUTPUT},
-        {"pdl", required_argument, NULL, OPTION_PDL},
-        {"trigger", required_argument, NULL, OPTION_TRIGGER},
-        {"constant-param", required_argument, NULL, OPTION_CONSTANT},
-        {"minimal", no_argument, NULL, OPTION_MINIMAL},
-        {"program", required_argument, NULL, OPTION_PROGRAM},
-        {"cache", required_argument, NULL, OPTION_CACHE},
-        {"no-cache", no_argument, NULL, OPTION_NO_CACHE},
-        {"no-lint", no_argument, NULL, OPTION_NO_LINT},
-        {"file", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"name", required_argument, NULL, 'n'},
+                                            {"target", required_argument, NULL, 't'},
+                                            {"output", required_argument, NULL, OPTION_OUTPUT},
+                                            {"program", required_argument, NULL, OPTION_PROGRAM},
+                                            {"cache", required_argument, NULL, OPTION_CACHE},
+                                            {"no-cache", no_argument, NULL, OPTION_NO_CACHE},
+                                            {"no-lint", no_argument, NULL, OPTION_NO_LINT},
+                                            {"file", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     int own = 1; /* what comes after -- is the compiler's */
     while (own < argc && strcmp(argv[own], "--") != 0) {
         own++;
@@ -396,8 +361,7 @@ static int lint(struct arguments *arguments, const char *text, const pdl_rtc_ima
         const void *bytes = NULL;
         const size_t size = code_size(ptx, &bytes);
         code = pdl_rtc_image_kernel_count(ptx) > 0
-                   ? lint_ptx(arguments->called, bytes, size, arguments->constants.items,
-                              arguments->constants.count)
+                   ? lint_ptx(arguments->called, bytes, size, NULL, 0)
                    : code;
     } else {
         print_note("not linted: %s", pdl_last_error()->message);
@@ -415,11 +379,6 @@ static int compile(struct arguments *arguments, const char *text, pdl_rtc_cache 
     options->name_count = arguments->names.count;
     options->arguments = arguments->compiler.items;
     options->argument_count = arguments->compiler.count;
-    if (arguments->instrument.size > 0) {
-        arguments->instrument.constant_params = arguments->constants.items;
-        arguments->instrument.constant_param_count = arguments->constants.count;
-        options->instrument = &arguments->instrument;
-    }
     const double begin = now_ms();
     const pdl_status status =
         pdl_rtc_cache_compile(cache, arguments->called, text, options, &image);
@@ -478,6 +437,5 @@ int command_rtc(int argc, char **argv)
     }
     free((void *)arguments.names.items);
     free((void *)arguments.compiler.items);
-    free((void *)arguments.constants.items);
     return code;
 }

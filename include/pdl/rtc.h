@@ -4,8 +4,8 @@
  * pdl_launch().
  *
  * A separate library (`pdl-rtc.pc`, CMake target `pdl::rtc`) with the conventions of pdl/pdl.h.
- * NVRTC (libnvrtc.so, CUDA 12.0 or newer) and nvJitLink are opened on first use. A program that
- * links libpdl-rtc starts on a machine without them, and a cached kernel needs neither.
+ * NVRTC (libnvrtc.so, CUDA 12.0 or newer) is opened on first use. A program that links libpdl-rtc
+ * starts on a machine without it, and a cached kernel does not need it.
  *
  * Compiling needs no device if a target is named. A compiled image contains the lowered name of
  * each kernel, and whether it waits and triggers.
@@ -18,12 +18,12 @@
  * - `PDL_RTC_CACHE_DIR`: its folder; default: `$XDG_CACHE_HOME/pdl`, or `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a read-only folder, for shipped caches.
  * - `PDL_RTC_CACHE_SIZE`: the maximum size of the folder, in bytes or with K, M or G (default 1G).
- * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another thread or process that
- *   compiles the same text, before it compiles the text itself (default 60, at most a day; 0: no
+ * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another process that compiles
+ *   the same text, before it compiles the text itself (default 60, at most a day; 0: no
  *   waiting). Read for each new cache.
  * - `PDL_RTC_DUMP_DIR`: the folder for failed compilations, read at each failure. Unset: `dumps`
  *   in the cache's folder (without one, in the default cache's); empty: none are written.
- * - `PDL_NVRTC`, `PDL_NVJITLINK`: the library's file, read on first use. Unset: libnvrtc.so.13 or
+ * - `PDL_NVRTC`: the library's file, read on first use. Unset: libnvrtc.so.13 or
  *   .12 as found by the loader, then in `$CUDA_PATH/lib64`, `$CUDA_HOME/lib64` and
  *   `/usr/local/cuda/lib64`. NVRTC's builtins library is taken from the folder of NVRTC.
  */
@@ -33,7 +33,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <pdl/instrument.h>
 #include <pdl/pdl.h>
 
 #ifdef __cplusplus
@@ -54,10 +53,8 @@ typedef enum pdl_rtc_output {
                             that of compute_90. */
 } pdl_rtc_output;
 
-/** Flags of a compilation. If NVRTC does not support one, the result is PDL_ERROR_COMPILER_TOO_OLD.
- * */
+/** Flags of a compilation. */
 typedef enum pdl_rtc_flag {
-    PDL_RTC_MINIMAL = 2, /**< NVRTC's `--minimal`: fewer built-in declarations (12.4). */
     PDL_RTC_NO_CACHE = 4 /**< Compile always and do not cache; for calls with a cache. */
 } pdl_rtc_flag;
 
@@ -91,20 +88,6 @@ typedef struct pdl_rtc_options {
     size_t name_count;             /**< How many there are. */
     const pdl_rtc_header *headers; /**< Headers in memory, before those on disk. */
     size_t header_count;           /**< How many there are. */
-    /** Called repeatedly while NVRTC compiles (12.8; before, never), usually on the compiling
-     * thread. A result other than 0 cancels with PDL_ERROR_CANCELLED, and it is not called again.
-     * NVRTC 13.2 and newer may crash when cancelled: there it compiles to the end, and the result
-     * is discarded. Threads that wait for the same kernel then compile it themselves. It may ask a
-     * cache for other texts, but not for the one that is being compiled (PDL_ERROR_BUSY). May be
-     * NULL. */
-    int32_t (*progress)(void *context);
-    void *progress_context; /**< Passed to `progress`. */
-    /** Puts the wait into kernels that do not wait, as pdl_instrument() does, so that they can be
-     * launched with overlap. NULL: they stay as they are. A kernel that is refused stays as it is,
-     * too: pdl_rtc_image_log() has the reason. The code is made by way of PTX, so a cubin needs
-     * nvJitLink. PDL_ERROR_OPTION is returned for PDL_INSTRUMENT_RAISE_TARGET, which `target` is
-     * for, and for constant parameters by name: NVRTC's PTX has only their numbers. */
-    const pdl_instrument_options *instrument;
 } pdl_rtc_options;
 
 /** Options with some of them named: `&PDL_RTC_OPTIONS(.target = "sm_90")`, in C99 and C++20. */
@@ -125,15 +108,11 @@ typedef struct pdl_rtc_options {
  * The compiler
  * ---------------------------------------------------------------------------------------------- */
 
-/** The available compilers. Start from PDL_RTC_COMPILER_INFO_INIT. */
+/** The available compiler. Start from PDL_RTC_COMPILER_INFO_INIT. */
 typedef struct pdl_rtc_compiler_info {
     uint32_t size;               /**< sizeof(pdl_rtc_compiler_info) as the caller was compiled. */
     int32_t version;             /**< NVRTC's: 1000 * major + 10 * minor. */
-    int32_t linker_version;      /**< nvJitLink's; 0 if there is none. */
     int32_t newest_architecture; /**< The newest that NVRTC compiles for: 120 for compute_120. */
-    uint32_t has_minimal;        /**< 1 if PDL_RTC_MINIMAL is supported. */
-    uint32_t has_progress;       /**< 1 if `progress` is called (12.8), whether or not it ends a
-                                      compilation early. */
     char path[240];              /**< NVRTC's file, truncated if necessary; NUL-terminated. */
 } pdl_rtc_compiler_info;
 
@@ -141,9 +120,9 @@ typedef struct pdl_rtc_compiler_info {
 #define PDL_RTC_COMPILER_INFO_INIT PDL_SIZED_INIT_(pdl_rtc_compiler_info)
 
 /**
- * Opens the compilers and reports their properties.
+ * Opens the compiler and reports its properties.
  *
- * Maps to nvrtcVersion, nvrtcGetSupportedArchs and nvJitLinkVersion. Errors:
+ * Maps to nvrtcVersion and nvrtcGetSupportedArchs. Errors:
  * PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_DESC_SIZE.
  */
@@ -159,16 +138,15 @@ typedef struct pdl_rtc_image pdl_rtc_image;
 /**
  * Compiles a text, without any cache.
  *
- * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram; for machine code of
- * instrumented kernels, also to nvJitLinkCreate, nvJitLinkAddData and nvJitLinkComplete.
+ * Maps to nvrtcCreateProgram, nvrtcAddNameExpression and nvrtcCompileProgram.
  * @param program the text's name in the compiler's messages: "sigmoid.cu"; NULL: "kernel.cu"
  * @param source the text, ended by a NUL, of at most 64 MiB
  * @param options NULL: all default
  * @param[out] image freed with pdl_rtc_image_destroy()
  * Errors: PDL_ERROR_NO_COMPILER, PDL_ERROR_COMPILER_TOO_OLD, PDL_ERROR_OPTION, PDL_ERROR_COMPILE
  * (the message has the first error and the name of the file that the whole was written to, see
- * `PDL_RTC_DUMP_DIR`; pdl_rtc_log() has everything), PDL_ERROR_CANCELLED, PDL_ERROR_NOT_FOUND (a
- * name), PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
+ * `PDL_RTC_DUMP_DIR`; pdl_rtc_log() has everything), PDL_ERROR_NOT_FOUND (a name),
+ * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE, PDL_ERROR_DESC_TOO_NEW,
  * PDL_ERROR_OUT_OF_MEMORY; without a target those of pdl_device_get(), and PDL_ERROR_NOT_SUPPORTED
  * where NVRTC no longer compiles for the device.
  */
@@ -277,9 +255,8 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
  * @param name a name expression, "scale<float, 4>", or the plain name of an extern "C" kernel; it need
  * not be among the options' names
  * @param[out] kernel belongs to the cache and must not be destroyed
- * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(); PDL_ERROR_BUSY in `progress` for
- * the text that is being compiled. A folder that cannot be written is not an error: see
- * pdl_rtc_cache_stats().
+ * Errors: those of pdl_rtc_compile() and pdl_rtc_image_kernel(); a folder that cannot be
+ * written is not an error: see pdl_rtc_cache_stats().
  */
 PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,
                                   const pdl_rtc_options *options, pdl_kernel **kernel);
@@ -287,8 +264,7 @@ PDL_API pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, cons
 /**
  * As pdl_rtc_compile(), through a cache. Needs no device if a target is named.
  *
- * Errors: those of pdl_rtc_compile(); PDL_ERROR_BUSY in `progress` for the text that is being
- * compiled.
+ * Errors: those of pdl_rtc_compile().
  */
 PDL_API pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program,
                                          const char *source, const pdl_rtc_options *options,
@@ -323,48 +299,6 @@ typedef struct pdl_rtc_stats {
 /** Returns the statistics of a cache. @param cache NULL: the default cache. Errors:
  * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_DESC_SIZE. */
 PDL_API pdl_status pdl_rtc_cache_stats(pdl_rtc_cache *cache, pdl_rtc_stats *stats);
-
-/* ------------------------------------------------------------------------------------------------
- * The folder, for those who look after it
- * ---------------------------------------------------------------------------------------------- */
-
-/** A file of a cache's folder. Strings are valid during the callback. */
-typedef struct pdl_rtc_file {
-    uint32_t size;            /**< sizeof(pdl_rtc_file) as the library was compiled. */
-    uint32_t output;          /**< A pdl_rtc_output: CUBIN or PTX. */
-    const char *name;         /**< Relative to the folder. */
-    const char *program;      /**< The text's name; "" if the file is damaged. */
-    const char *target;       /**< "sm_90" */
-    const char *kernels;      /**< Their names, separated by newlines. */
-    const char *damage;       /**< Why it cannot be used, a clause; NULL if it can. */
-    uint64_t bytes;           /**< On disk. */
-    int64_t used;             /**< Last use, seconds since 1970. */
-    int32_t compiler_version; /**< NVRTC's: 1000 * major + 10 * minor. */
-    uint32_t reserved;        /**< 0. */
-} pdl_rtc_file;
-
-/**
- * Lists every file of a folder, least recently used first. Reads each file completely and compares
- * its checksum.
- *
- * @param directory NULL: the default cache's
- * @param visit called for each file; a result other than 0 ends the list. May be NULL
- * @param[out] bytes of all files; may be NULL
- * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_rtc_folder_list(const char *directory,
-                                       int32_t (*visit)(void *context, const pdl_rtc_file *file),
-                                       void *context, uint64_t *bytes);
-
-/**
- * Removes files, least recently used first, until the rest takes at most `capacity` bytes (0:
- * all), and files of processes that ended while writing. With `damaged_only` it removes only
- * damaged files; if a file cannot be checked, it removes nothing.
- *
- * Errors: PDL_ERROR_CACHE, PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_rtc_folder_trim(const char *directory, uint64_t capacity,
-                                       uint32_t damaged_only, uint64_t *removed);
 
 #ifdef __cplusplus
 }

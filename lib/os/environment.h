@@ -19,7 +19,6 @@
       "kernels that do not overlap")                                                               \
     X(PDL_LOG, LOG, 0, "stderr or a file", "", "", "where decisions about overlap are logged")     \
     X(PDL_NVRTC, TEXT, 0, "a file", "", "", "the NVRTC that libpdl-rtc opens")                     \
-    X(PDL_NVJITLINK, TEXT, 0, "a file", "", "", "the nvJitLink that libpdl-rtc opens")             \
     X(PDL_RTC_CACHE, WORD, 0, "off or on", "on", "off",                                            \
       "off: kernels compiled at run time are kept in memory only")                                 \
     X(PDL_RTC_CACHE_DIR, TEXT, 0, "a directory", "", "", "where compiled kernels are kept")        \

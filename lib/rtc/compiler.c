@@ -12,48 +12,34 @@
 #include "core/path_text.h"
 
 enum {
-    OLDEST = 12000,       /* the oldest that is tested */
-    WITH_MINIMAL = 12040, /* --minimal */
-    UNSTOPPABLE = 13020   /* from here to 13.5 at least, it may crash where it is cancelled */
+    OLDEST = 12000 /* the oldest that is tested */
 };
-
-bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler)
-{
-    return compiler->number >= WITH_MINIMAL;
-}
-
-bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler)
-{
-    return compiler->number < UNSTOPPABLE;
-}
 
 static pdl_status resolve(void *library, struct pdl_rtc_compiler *compiler)
 {
     const struct {
         const char *name;
         void **slot;
-        bool optional;
     } entries[] = {
-        {"nvrtcVersion", (void **)&compiler->version, false},
-        {"nvrtcCreateProgram", (void **)&compiler->create, false},
-        {"nvrtcDestroyProgram", (void **)&compiler->destroy, false},
-        {"nvrtcCompileProgram", (void **)&compiler->compile, false},
-        {"nvrtcAddNameExpression", (void **)&compiler->add_name, false},
-        {"nvrtcGetLoweredName", (void **)&compiler->lowered_name, false},
-        {"nvrtcGetProgramLogSize", (void **)&compiler->log_size, false},
-        {"nvrtcGetProgramLog", (void **)&compiler->log, false},
-        {"nvrtcGetPTXSize", (void **)&compiler->ptx_size, false},
-        {"nvrtcGetPTX", (void **)&compiler->ptx, false},
-        {"nvrtcGetCUBINSize", (void **)&compiler->cubin_size, false},
-        {"nvrtcGetCUBIN", (void **)&compiler->cubin, false},
-        {"nvrtcGetNumSupportedArchs", (void **)&compiler->arch_count, false},
-        {"nvrtcGetSupportedArchs", (void **)&compiler->archs, false},
-        {"nvrtcGetErrorString", (void **)&compiler->error_string, false},
-        {"nvrtcSetFlowCallback", (void **)&compiler->flow_callback, true},
+        {"nvrtcVersion", (void **)&compiler->version},
+        {"nvrtcCreateProgram", (void **)&compiler->create},
+        {"nvrtcDestroyProgram", (void **)&compiler->destroy},
+        {"nvrtcCompileProgram", (void **)&compiler->compile},
+        {"nvrtcAddNameExpression", (void **)&compiler->add_name},
+        {"nvrtcGetLoweredName", (void **)&compiler->lowered_name},
+        {"nvrtcGetProgramLogSize", (void **)&compiler->log_size},
+        {"nvrtcGetProgramLog", (void **)&compiler->log},
+        {"nvrtcGetPTXSize", (void **)&compiler->ptx_size},
+        {"nvrtcGetPTX", (void **)&compiler->ptx},
+        {"nvrtcGetCUBINSize", (void **)&compiler->cubin_size},
+        {"nvrtcGetCUBIN", (void **)&compiler->cubin},
+        {"nvrtcGetNumSupportedArchs", (void **)&compiler->arch_count},
+        {"nvrtcGetSupportedArchs", (void **)&compiler->archs},
+        {"nvrtcGetErrorString", (void **)&compiler->error_string},
     };
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         *entries[i].slot = dlsym(library, entries[i].name);
-        if (*entries[i].slot == NULL && !entries[i].optional) {
+        if (*entries[i].slot == NULL) {
             return PDL_FAIL_CALL(PDL_ERROR_NO_COMPILER, "dlsym", 0, "%s has no %s",
                                  PDL_PATH(compiler->path), entries[i].name);
         }

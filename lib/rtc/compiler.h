@@ -16,7 +16,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 /* More architectures than a compiler will know. */
 #define PDL_RTC_ARCHITECTURES 256
 
-/* NVRTC. Entries that newer ones have are NULL in older. */
+/* NVRTC. */
 struct pdl_rtc_compiler {
     nvrtcResult (*version)(int *major, int *minor);
     nvrtcResult (*create)(nvrtcProgram *program, const char *source, const char *name, int headers,
@@ -34,21 +34,13 @@ struct pdl_rtc_compiler {
     nvrtcResult (*arch_count)(int *count);
     nvrtcResult (*archs)(int *archs);
     const char *(*error_string)(nvrtcResult result);
-    nvrtcResult (*flow_callback)(nvrtcProgram program, int (*callback)(void *payload, void *unused),
-                                 void *payload); /* optional */
-    int number;                                  /* version: 1000 * major + 10 * minor */
-    int newest;                                  /* of the architectures: 120 for compute_120 */
-    int known[PDL_RTC_ARCHITECTURES];            /* the architectures, ascending */
+    int number;                       /* version: 1000 * major + 10 * minor */
+    int newest;                       /* of the architectures: 120 for compute_120 */
+    int known[PDL_RTC_ARCHITECTURES]; /* the architectures, ascending */
     size_t known_count;
     struct pdl_rtc_identity identity;
     char path[4096];
 };
-
-/* Whether it stops where the flow callback says so, and does not crash. */
-bool pdl_rtc_compiler_stops(const struct pdl_rtc_compiler *compiler);
-
-/* What --minimal needs. */
-bool pdl_rtc_compiler_has_minimal(const struct pdl_rtc_compiler *compiler);
 
 /* The compiler, opened by the first call; later calls repeat its outcome. */
 pdl_status pdl_rtc_compiler_open(const struct pdl_rtc_compiler **compiler);

@@ -42,19 +42,6 @@ static void take_reason(struct attempt *attempt, const char *file, const char *w
     }
 }
 
-static bool has_marker(void *handle, const struct pdl_rtc_library_names *names)
-{
-    if (dlsym(handle, names->marker) != NULL) {
-        return true;
-    }
-    for (const char *const *name = names->fallback; name != NULL && *name != NULL; name++) {
-        if (dlsym(handle, *name) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void *try_file(struct attempt *attempt, const char *file)
 {
     struct link_map *map = NULL;
@@ -63,7 +50,7 @@ static void *try_file(struct attempt *attempt, const char *file)
         take_reason(attempt, file, dlerror());
         return NULL;
     }
-    if (!has_marker(handle, attempt->names)) {
+    if (dlsym(handle, attempt->names->marker) == NULL) {
         char why[128];
         (void)snprintf(why, sizeof(why), "it has no %s", attempt->names->marker);
         take_reason(attempt, file, why);

@@ -22,7 +22,6 @@ struct pdl_rtc_library_names {
     const struct pdl_variable *variable; /* the environment's, with the only file that is tried */
     const char *sonames[4];              /* the newest first, then NULL */
     const char *marker;                  /* a symbol that it must have */
-    const char *const *fallback;         /* other names of that symbol, NULL at the end; or NULL */
 };
 
 /* Opens it: a handle of dlopen(), and with it in `path` what was opened. NULL, with what was tried and why

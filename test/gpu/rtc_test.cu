@@ -25,11 +25,6 @@ extern "C" __global__ void careless(float *to, float by)
 {
     to[blockIdx.x * blockDim.x + threadIdx.x] *= by;
 }
-extern "C" __global__ void pass(float *to, const float *__restrict__ from)
-{
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    to[i] = from[gridDim.x * blockDim.x - 1 - i] + 1.0f;
-}
 )";
 
 struct memory {
@@ -130,43 +125,6 @@ static void what_the_code_does_decides_on_overlap(void **)
     }
 }
 
-/* Each link of the chain reads what another block of the one before it wrote. */
-static void a_chain_of_instrumented_kernels_overlaps_and_is_right(void **)
-{
-    const int links = 512;
-    const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
-    const pdl_launch_desc desc = pdl_launch_desc_make(n / 256, 256, 0, on.stream, PDL_OVERLAP_AUTO);
-    float *floats[2] = {on.floats, nullptr};
-    assert_cuda(cudaMalloc(&floats[1], n * sizeof(float)));
-    for (const uint32_t output : outputs) {
-        for (int32_t way = 0; way < 6; way++) {
-            pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
-            instrument.wait = way % 2;
-            instrument.trigger = way / 2;
-            pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
-            options.output = output;
-            options.instrument = &instrument;
-            pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-            pdl_kernel *const kernel = kernel_of("pass", &options);
-            assert_pdl(pdl_launch_explain(kernel, &desc, &report));
-            assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
-            assert_cuda(cudaMemset(floats[0], 0, n * sizeof(float)));
-            for (int i = 0; i < links; i++) {
-                void *args[] = {&floats[(i + 1) % 2], &floats[i % 2]};
-                assert_pdl(pdl_launch(kernel, &desc, args));
-            }
-            assert_cuda(cudaStreamSynchronize(on.stream));
-            std::vector<float> got(n);
-            assert_cuda(
-                cudaMemcpy(got.data(), floats[0], n * sizeof(float), cudaMemcpyDeviceToHost));
-            for (const float value : got) {
-                assert_true(value == static_cast<float>(links));
-            }
-        }
-    }
-    assert_cuda(cudaFree(floats[1]));
-}
-
 static void code_for_compute_80_does_not_overlap(void **)
 {
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
@@ -257,7 +215,6 @@ int main()
         cmocka_unit_test(a_template_runs_by_its_name),
         cmocka_unit_test(every_output_runs),
         cmocka_unit_test(what_the_code_does_decides_on_overlap),
-        cmocka_unit_test(a_chain_of_instrumented_kernels_overlaps_and_is_right),
         cmocka_unit_test(code_for_compute_80_does_not_overlap),
         cmocka_unit_test(code_that_the_device_cannot_run_is_refused),
         cmocka_unit_test(one_kernel_serves_every_device),

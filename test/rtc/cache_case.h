@@ -3,10 +3,12 @@
 #ifndef PDL_TEST_RTC_CACHE_CASE_H
 #define PDL_TEST_RTC_CACHE_CASE_H
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache_support.h"
+#include "rtc/cache/files.h"
 #include "rtc/compiler.h"
 #include "rtc_support.h"
 
@@ -85,12 +87,17 @@ static inline int compilations(void)
     return atomic_load(&cache_mock.compilations);
 }
 
-static inline void write_file(const char *path, const char *text)
+/* Removes the oldest files until the rest takes at most so many bytes. What they take then. */
+static inline uint64_t trim_folder(uint64_t capacity)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    struct pdl_rtc_file_list list;
+    const int base = open("cache/" PDL_RTC_FILES_BASE, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(pdl_rtc_files_list(base, &list), 0);
+    (void)pdl_rtc_files_evict(base, &list, capacity, NULL);
+    const uint64_t bytes = list.bytes;
+    pdl_rtc_files_free(&list);
+    (void)close(base);
+    return bytes;
 }
 
 #define CACHE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

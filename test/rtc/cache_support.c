@@ -169,10 +169,6 @@ pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rt
         pdl_rtc_log_set(log);
         return PDL_FAIL(PDL_ERROR_COMPILE, "compilation %d failed", number);
     }
-    if (strstr(request->source, "CANCEL") != NULL && request->progress != NULL &&
-        request->progress(request->progress_context) != 0) {
-        return PDL_FAIL(PDL_ERROR_CANCELLED, "cancelled");
-    }
     return make_image(request, image);
 }
 

@@ -2,7 +2,7 @@
 /* A compiler for the tests of the cache: this program's own pdl_rtc_compile_request(), which stands before the
  * library's. It "compiles" a text to PTX that holds, in a comment, all that it was made of.
  *
- * Words in a text tell it what to do: FAIL, CANCEL, NO_KERNEL (code without any), `#include "FILE"` (whose
+ * Words in a text tell it what to do: FAIL, NO_KERNEL (code without any), `#include "FILE"` (whose
  * content goes into the comment). */
 #ifndef PDL_TEST_RTC_CACHE_SUPPORT_H
 #define PDL_TEST_RTC_CACHE_SUPPORT_H

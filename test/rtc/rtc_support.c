@@ -9,37 +9,32 @@
 struct rtc_mock rtc_mock;
 
 static struct {
-    const char *variable;
     char *path; /* NULL: it was not set */
     bool changed;
-} given[] = {{.variable = "PDL_NVRTC"}, {.variable = "PDL_NVJITLINK"}};
+} given;
 
-static void set_variable(const char *variable, const char *path)
+static void set_variable(const char *path)
 {
-    assert_int_equal(path != NULL ? setenv(variable, path, 1) : unsetenv(variable), 0);
+    assert_int_equal(path != NULL ? setenv("PDL_NVRTC", path, 1) : unsetenv("PDL_NVRTC"), 0);
 }
 
-void rtc_library_name(const char *variable, const char *path)
+void rtc_library_name(const char *path)
 {
-    for (size_t i = 0; i < COUNT_OF(given); i++) {
-        if (strcmp(given[i].variable, variable) == 0 && !given[i].changed) {
-            const char *before = getenv(variable);
-            given[i].path = before != NULL ? strdup(before) : NULL;
-            given[i].changed = true;
-        }
+    if (!given.changed) {
+        const char *before = getenv("PDL_NVRTC");
+        given.path = before != NULL ? strdup(before) : NULL;
+        given.changed = true;
     }
-    set_variable(variable, path);
+    set_variable(path);
 }
 
-void rtc_library_names_restore(void)
+void rtc_library_name_restore(void)
 {
-    for (size_t i = 0; i < COUNT_OF(given); i++) {
-        if (given[i].changed) {
-            set_variable(given[i].variable, given[i].path);
-            free(given[i].path);
-            given[i].path = NULL;
-            given[i].changed = false;
-        }
+    if (given.changed) {
+        set_variable(given.path);
+        free(given.path);
+        given.path = NULL;
+        given.changed = false;
     }
 }
 
@@ -50,9 +45,6 @@ bool rtc_have_nvrtc(void)
 }
 
 /* ---- the mock of NVRTC ---------------------------------------------------------------------- */
-
-static int (*flow_callback)(void *payload, void *unused);
-static void *flow_payload;
 
 static nvrtcResult mock_create(nvrtcProgram *program, const char *source, const char *name,
                                int headers, const char *const *texts, const char *const *names)
@@ -75,7 +67,6 @@ static nvrtcResult mock_create(nvrtcProgram *program, const char *source, const 
 static nvrtcResult mock_destroy(nvrtcProgram *program)
 {
     rtc_mock.programs--;
-    flow_callback = NULL;
     *program = NULL;
     return 0;
 }
@@ -87,10 +78,6 @@ static nvrtcResult mock_compile(nvrtcProgram program, int count, const char *con
     rtc_mock.option_count = count;
     for (int i = 0; i < count && i < (int)COUNT_OF(rtc_mock.options); i++) {
         (void)snprintf(rtc_mock.options[i], sizeof(rtc_mock.options[i]), "%s", options[i]);
-    }
-    for (int i = 0; flow_callback != NULL && i < rtc_mock.ask; i++) {
-        rtc_mock.asked++;
-        rtc_mock.answer = flow_callback(flow_payload, NULL);
     }
     if (rtc_mock.while_compiling != NULL) {
         rtc_mock.while_compiling();
@@ -145,15 +132,6 @@ static const char *mock_error_string(nvrtcResult result)
     return result == 11 ? "NVRTC_ERROR_INTERNAL_ERROR" : "NVRTC_ERROR_OF_THE_MOCK";
 }
 
-static nvrtcResult mock_flow_callback(nvrtcProgram program,
-                                      int (*callback)(void *payload, void *unused), void *payload)
-{
-    (void)program;
-    flow_callback = callback;
-    flow_payload = payload;
-    return 0;
-}
-
 int rtc_mock_setup(void **state)
 {
     (void)state;
@@ -171,7 +149,6 @@ int rtc_mock_setup(void **state)
         .cubin_size = mock_code_size,
         .cubin = mock_code,
         .error_string = mock_error_string,
-        .flow_callback = mock_flow_callback,
         .number = 13000,
         .newest = 120,
         .known = {75, 80, 90, 100, 120},
@@ -189,7 +166,6 @@ int rtc_mock_teardown(void **state)
 {
     (void)state;
     pdl_rtc_compiler_override(NULL);
-    pdl_rtc_linker_override(NULL);
     return rtc_mock.programs; /* each is destroyed, whatever happened */
 }
 
@@ -255,6 +231,14 @@ char *rtc_file_read(const char *path)
     text[size] = '\0';
     (void)fclose(file);
     return text;
+}
+
+void rtc_file_write(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "rtc/compiler.h"
-#include "rtc/linker.h"
 #include "support.h"
 
 /* Members of pdl_rtc_options in a literal. */
@@ -28,10 +27,10 @@
 /* Whether a real NVRTC can be opened here. */
 bool rtc_have_nvrtc(void);
 
-/* Sets PDL_NVRTC or PDL_NVJITLINK for a test; NULL: unset. The second puts back what the tests were started with, so
- * that they go on with the compilers that their user named. */
-void rtc_library_name(const char *variable, const char *path);
-void rtc_library_names_restore(void);
+/* Sets PDL_NVRTC for a test; NULL: unset. The second puts back what the tests were started with, so that they go on
+ * with the compiler that their user named. */
+void rtc_library_name(const char *path);
+void rtc_library_name_restore(void);
 
 /* A compiler that does as it is told. It "compiles" to PTX, or bytes that are no code at all. */
 struct rtc_mock {
@@ -43,10 +42,7 @@ struct rtc_mock {
     const char *code;    /* ended by a NUL, which counts */
     const char *lowered; /* what every name becomes; NULL: itself */
     int compilations;
-    int programs; /* created and not destroyed */
-    int asked;    /* how often the flow callback was called; its last answer follows */
-    int answer;
-    int ask;               /* how often to call it in a compilation */
+    int programs;          /* created and not destroyed */
     char options[32][256]; /* of the last compilation */
     int option_count;
     char headers[16][64]; /* their names */
@@ -78,5 +74,6 @@ void rtc_folder_remove(char *folder);
 size_t rtc_folder_count(const char *folder, const char *prefix);
 /* The whole of a file; the caller frees it. */
 char *rtc_file_read(const char *path);
+void rtc_file_write(const char *path, const char *text);
 
 #endif /* PDL_TEST_RTC_SUPPORT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries that a compiler may be taken for, one for each STAND_IN_... */
 
-#if defined(STAND_IN_NOTHING) || defined(STAND_IN_BUILTINS)
+#if defined(STAND_IN_NOTHING) || defined(STAND_IN_BUILTINS) || defined(STAND_IN_UNNAMED)
 int pdl_stand_in(void);
 int pdl_stand_in(void)
 {
@@ -65,23 +65,4 @@ int nvrtcGetSupportedArchs(int *archs)
     return 0;
 }
 
-#elif defined(STAND_IN_VERSIONED)
-/* nvJitLink as of 12.4, without the plain names. */
-#define VERSION(name, version, result)                                                             \
-    int name##_12_##version(void);                                                                 \
-    int name##_12_##version(void)                                                                  \
-    {                                                                                              \
-        return result;                                                                             \
-    }
-VERSION(__nvJitLinkCreate, 0, 120)
-VERSION(__nvJitLinkCreate, 4, 124)
-VERSION(__nvJitLinkDestroy, 4, 0)
-VERSION(__nvJitLinkAddData, 4, 0)
-VERSION(__nvJitLinkComplete, 4, 0)
-VERSION(__nvJitLinkGetLinkedCubinSize, 4, 0)
-VERSION(__nvJitLinkGetLinkedCubin, 4, 0)
-VERSION(__nvJitLinkGetLinkedPtxSize, 4, 0)
-VERSION(__nvJitLinkGetLinkedPtx, 4, 0)
-VERSION(__nvJitLinkGetErrorLogSize, 4, 0)
-VERSION(__nvJitLinkGetErrorLog, 4, 0)
 #endif

@@ -4,6 +4,7 @@
 #include "cache_case.h"
 #include "core/error.h"
 #include "failing.h"
+#include "rtc/cache/entry.h"
 #include "rtc/cache/files.h"
 #include "rtc/compile/job.h"
 #include "rtc/compile/log.h"
@@ -33,18 +34,25 @@ static void fill(void)
     atomic_store(&cache_mock.compilations, 0);
 }
 
-static int32_t count_whole(void *context, const pdl_rtc_file *file)
-{
-    assert_null(file->damage);
-    assert_string_equal(file->target, "compute_90");
-    (*(unsigned *)context)++;
-    return 0;
-}
-
+/* How many files there are, all of which are whole. */
 static unsigned whole_files(void)
 {
-    unsigned count = 0;
-    assert_ok(pdl_rtc_folder_list("cache", count_whole, &count, NULL));
+    struct pdl_rtc_file_list list;
+    const int base = open("cache/" PDL_RTC_FILES_BASE, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(pdl_rtc_files_list(base, &list), 0);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t size = 0;
+        const char *damage = NULL;
+        pdl_rtc_image *image = NULL;
+        unsigned char *bytes = pdl_rtc_files_read(base, list.items[i].name, true, &size, &damage);
+        assert_non_null(bytes);
+        assert_null(pdl_rtc_entry_read(bytes, size, NULL, &image));
+        pdl_rtc_image_destroy(image);
+        free(bytes);
+    }
+    const unsigned count = (unsigned)list.count;
+    pdl_rtc_files_free(&list);
+    assert_int_equal(close(base), 0);
     return count;
 }
 
@@ -139,48 +147,6 @@ static void fill_without_compiler(void)
     cache_mock_start(0, NULL);
 }
 
-static unsigned seen;
-
-static pdl_status list_all(void)
-{
-    seen = 0;
-    return pdl_rtc_folder_list("cache", count_whole, &seen, NULL);
-}
-
-static void check_list(pdl_status status)
-{
-    assert_true(status == PDL_SUCCESS ? seen == TEXTS : seen <= TEXTS);
-    assert_int_equal(whole_files(), TEXTS);
-}
-
-static uint64_t removed;
-
-static pdl_status remove_damaged(void)
-{
-    removed = 0;
-    return pdl_rtc_folder_trim("cache", 0, 1, &removed);
-}
-
-/* A good file never counts as damaged. */
-static void check_remove_damaged(pdl_status status)
-{
-    (void)status;
-    assert_int_equal(removed, 0);
-    assert_int_equal(whole_files(), TEXTS);
-}
-
-static pdl_status trim(void)
-{
-    removed = 0;
-    return pdl_rtc_folder_trim("cache", 0, 0, &removed);
-}
-
-static void check_trim(pdl_status status)
-{
-    assert_int_equal(removed, status == PDL_SUCCESS ? TEXTS : 0);
-    assert_int_equal(whole_files(), status == PDL_SUCCESS ? 0 : TEXTS);
-}
-
 static struct pdl_rtc_request request;
 
 static void prepare_failure(void)
@@ -249,14 +215,6 @@ static void a_text_is_compiled_and_kept_or_the_call_out_of_memory(void **state)
     each_fails("kernel", fill, load, check_kernel);
 }
 
-static void a_folder_is_listed_and_trimmed_or_the_call_out_of_memory(void **state)
-{
-    (void)state;
-    each_fails("list", fill, list_all, check_list);
-    each_fails("remove what is damaged", fill, remove_damaged, check_remove_damaged);
-    each_fails("trim", fill, trim, check_trim);
-}
-
 static void a_failure_is_dumped_or_says_why_not(void **state)
 {
     (void)state;
@@ -272,7 +230,6 @@ int main(void)
         CACHE_TEST(a_cache_is_created_or_out_of_memory),
         CACHE_TEST(a_file_is_found_or_the_call_out_of_memory),
         CACHE_TEST(a_text_is_compiled_and_kept_or_the_call_out_of_memory),
-        CACHE_TEST(a_folder_is_listed_and_trimmed_or_the_call_out_of_memory),
         CACHE_TEST(a_failure_is_dumped_or_says_why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

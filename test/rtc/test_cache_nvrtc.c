@@ -106,11 +106,9 @@ static void a_changed_header_changes_the_code(void **state)
     options.arguments = arguments;
     options.argument_count = 2;
     for (int n = 4321; n < 4325; n++) {
-        char number[16];
-        FILE *file = fopen("include/x.h", "w");
-        assert_non_null(file);
-        assert_true(fprintf(file, "#define N %d\n", n) > 0);
-        assert_int_equal(fclose(file), 0);
+        char number[32];
+        (void)snprintf(number, sizeof(number), "#define N %d", n);
+        rtc_file_write("include/x.h", number);
         (void)snprintf(number, sizeof(number), "%d", n);
         pdl_rtc_image *image = image_of(source);
         assert_non_null(strstr(pdl_rtc_image_code(image, NULL), number));
@@ -136,9 +134,7 @@ static void a_text_that_pastes_is_compiled_again_and_says_so(void **state)
         pdl_rtc_stats stats = PDL_RTC_STATS_INIT;
         (void)snprintf(source, sizeof(source),
                        "%sextern \"C\" __global__ void k(int *x) { *x = there + 7654; }", texts[i]);
-        FILE *file = fopen("x.h", "w");
-        assert_non_null(file);
-        assert_int_equal(fclose(file), 0);
+        rtc_file_write("x.h", "");
         pdl_rtc_image *held = image_of(source);
         assert_non_null(strstr(pdl_rtc_image_code(held, NULL), "7655"));
         assert_int_equal(unlink("x.h"), 0);

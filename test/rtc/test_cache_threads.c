@@ -72,30 +72,6 @@ static void all_who_wait_are_told_of_a_failure(void **state)
     assert_int_equal(stats().failures, compilations());
 }
 
-static int32_t cancel(void *context)
-{
-    /* The first only. */
-    return atomic_fetch_add((atomic_int *)context, 1) == 0;
-}
-
-static void those_who_wait_for_a_cancelled_one_compile_it(void **state)
-{
-    (void)state;
-    struct call calls[THREADS];
-    atomic_int asked = 0;
-    int cancelled = 0;
-    cache_mock.milliseconds = 50;
-    options.progress = cancel;
-    options.progress_context = &asked;
-    call_from_threads(calls, "CANCEL");
-    for (int i = 0; i < THREADS; i++) {
-        cancelled += calls[i].status == PDL_ERROR_CANCELLED;
-        assert_true(calls[i].status == PDL_SUCCESS || calls[i].status == PDL_ERROR_CANCELLED);
-    }
-    assert_int_equal(cancelled, 1);
-    assert_int_equal(compilations(), 2);
-}
-
 static void *call_many(void *argument)
 {
     size_t first = *(size_t *)argument;
@@ -172,7 +148,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CACHE_TEST(threads_compile_a_text_once),
         CACHE_TEST(all_who_wait_are_told_of_a_failure),
-        CACHE_TEST(those_who_wait_for_a_cancelled_one_compile_it),
         CACHE_TEST(threads_share_many_texts),
         CACHE_TEST(two_caches_of_a_folder_compile_once),
     };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* No call waits for good: not for itself, not for a thread that waits for it, and not for what is not there any
- * more after a fork. A text with CANCEL in it calls `progress` when it has been compiled. */
+/* No call waits for good: not for another that takes too long, and not for what is not there any more after a fork. */
 #include "cache_case.h"
 
 #include <pthread.h>
@@ -31,219 +30,62 @@ static void wait_for(const char *seconds, uint32_t flags)
     (void)unsetenv("PDL_RTC_CACHE_WAIT");
 }
 
-/* A call with a callback, and what came of it. */
+/* A call, and what came of it. */
 struct call {
     pdl_rtc_cache *cache;
     const char *source;
-    int32_t (*progress)(void *context);
-    struct call *inner; /* what the callback asks for */
-    pthread_barrier_t *barrier;
     bool as_kernel;
     pdl_status status;
-    char message[sizeof(((pdl_error *)0)->message)];
 };
 
 static void *run_call(void *argument)
 {
     struct call *call = argument;
-    pdl_rtc_options own = options;
-    own.progress = call->progress;
-    own.progress_context = call;
     if (call->as_kernel) {
         pdl_kernel *kernel = NULL;
-        call->status = pdl_rtc_kernel(call->cache, call->source, "k", &own, &kernel);
+        call->status = pdl_rtc_kernel(call->cache, call->source, "k", &options, &kernel);
     } else {
         pdl_rtc_image *image = NULL;
-        call->status = pdl_rtc_cache_compile(call->cache, "text.cu", call->source, &own, &image);
+        call->status =
+            pdl_rtc_cache_compile(call->cache, "text.cu", call->source, &options, &image);
         if (call->status == PDL_SUCCESS && !cache_mock_made(image, call->source, NULL)) {
             call->status = PDL_ERROR_FILE;
         }
         pdl_rtc_image_destroy(image);
     }
-    (void)snprintf(call->message, sizeof(call->message), "%s", pdl_last_error()->message);
     return NULL;
-}
-
-static int32_t ask_inner(void *context)
-{
-    const struct call *call = context;
-    if (call->barrier != NULL) {
-        (void)pthread_barrier_wait(call->barrier);
-    }
-    (void)run_call(call->inner);
-    return 0;
-}
-
-static int32_t ask_inner_from_a_thread(void *context)
-{
-    const struct call *call = context;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run_call, call->inner), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return 0;
-}
-
-/* ---- one thread ---------------------------------------------------------------------------------- */
-
-static void a_text_that_asks_for_itself_is_refused(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        struct call inner = {.cache = cache, .source = "CANCEL", .as_kernel = i >= 2};
-        struct call outer = {.cache = cache,
-                             .source = "CANCEL",
-                             .progress = ask_inner,
-                             .inner = &inner,
-                             .as_kernel = i >= 2};
-        open_cache(i % 2 == 0 ? 0 : PDL_RTC_CACHE_MEMORY_ONLY);
-        inner.cache = outer.cache = cache;
-        assert_ok(pdl_rtc_folder_trim("cache", 0, 0, NULL));
-        (void)run_call(&outer);
-        assert_int_equal(outer.status, PDL_SUCCESS);
-        assert_int_equal(inner.status, PDL_ERROR_BUSY);
-        assert_non_null(strstr(inner.message, i < 2 ? "is compiling text.cu" : "kernel.cu"));
-        (void)run_call(&inner); /* and now it is there */
-        assert_int_equal(inner.status, PDL_SUCCESS);
-    }
-    assert_int_equal(compilations(), 4);
-}
-
-static void a_text_that_is_not_cached_may_not_ask_for_itself_either(void **state)
-{
-    (void)state;
-    struct call inner = {.cache = cache, .source = "CANCEL"};
-    struct call outer = {
-        .cache = cache, .source = "CANCEL", .progress = ask_inner, .inner = &inner};
-    options.flags = PDL_RTC_NO_CACHE;
-    (void)run_call(&outer);
-    assert_int_equal(outer.status, PDL_SUCCESS);
-    assert_int_equal(inner.status, PDL_ERROR_BUSY);
-}
-
-static void a_text_may_ask_for_another(void **state)
-{
-    (void)state;
-    struct call again = {.cache = cache, .source = "CANCEL 1"};
-    struct call third = {
-        .cache = cache, .source = "CANCEL 3", .progress = ask_inner, .inner = &again};
-    struct call second = {
-        .cache = cache, .source = "CANCEL 2", .progress = ask_inner, .inner = &third};
-    struct call first = {
-        .cache = cache, .source = "CANCEL 1", .progress = ask_inner, .inner = &second};
-    (void)run_call(&first);
-    assert_int_equal(first.status, PDL_SUCCESS);
-    assert_int_equal(second.status, PDL_SUCCESS);
-    assert_int_equal(third.status, PDL_SUCCESS);
-    assert_int_equal(again.status, PDL_ERROR_BUSY); /* by way of two others */
-    assert_int_equal(compilations(), 3);
-    assert_int_equal(stats().stored, 3);
-}
-
-/* ---- two threads --------------------------------------------------------------------------------- */
-
-/* Each is in the callback of a text when it asks for the other's. */
-static void cross(pdl_rtc_cache *one, pdl_rtc_cache *other)
-{
-    pthread_barrier_t barrier;
-    pthread_t threads[2];
-    assert_int_equal(pthread_barrier_init(&barrier, NULL, 2), 0);
-    struct call inner[2] = {{.cache = one, .source = "CANCEL B"},
-                            {.cache = other, .source = "CANCEL A"}};
-    struct call outer[2] = {{.cache = one, .source = "CANCEL A"},
-                            {.cache = other, .source = "CANCEL B"}};
-    for (int i = 0; i < 2; i++) {
-        outer[i].progress = ask_inner;
-        outer[i].inner = &inner[i];
-        outer[i].barrier = &barrier;
-        assert_int_equal(pthread_create(&threads[i], NULL, run_call, &outer[i]), 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(outer[i].status, PDL_SUCCESS);
-        assert_int_equal(inner[i].status, PDL_SUCCESS);
-    }
-    assert_true(now_s() - started < 30); /* nobody waited for the limit */
-    (void)pthread_barrier_destroy(&barrier);
-}
-
-static void two_threads_may_ask_for_each_others_text(void **state)
-{
-    (void)state;
-    cross(cache, cache);
-    assert_true(compilations() <= 4);
-}
-
-static void two_caches_may_ask_for_each_others_text(void **state)
-{
-    (void)state;
-    pdl_rtc_cache *other = NULL;
-    pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
-    desc.directory = "cache";
-    assert_ok(pdl_rtc_cache_create(&desc, &other));
-    cross(cache, other);
-    pdl_rtc_cache_destroy(other);
 }
 
 /* ---- the limit ----------------------------------------------------------------------------------- */
 
-static void a_callback_that_waits_for_a_thread_that_waits_for_it_goes_on(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        wait_for("1", i == 0 ? 0 : PDL_RTC_CACHE_MEMORY_ONLY);
-        struct call inner = {.cache = cache, .source = i == 0 ? "CANCEL 0" : "CANCEL 1"};
-        struct call outer = {.cache = cache,
-                             .source = inner.source,
-                             .progress = ask_inner_from_a_thread,
-                             .inner = &inner};
-        (void)run_call(&outer);
-        assert_int_equal(outer.status, PDL_SUCCESS);
-        assert_int_equal(inner.status, PDL_SUCCESS);
-        assert_string_equal(stats().problem, ""); /* nor did it wait for its own process's lock */
-    }
-    assert_int_equal(compilations(), 4);
-}
+static atomic_bool released, held;
 
-static atomic_bool released;
-
-static int32_t wait_for_release(void *context)
+/* Holds the first compilation until it is released. */
+static void hold_first(void)
 {
-    (void)context;
-    while (!atomic_load(&released)) {
+    const bool first = !atomic_exchange(&held, true);
+    while (first && !atomic_load(&released)) {
         (void)sched_yield();
     }
-    return 0;
 }
 
-static void one_of_those_who_waited_for_too_long_compiles(void **state)
+/* Begins a call on a thread of its own, which goes on when it is released. */
+static void start_held(pthread_t *thread, struct call *call)
 {
-    (void)state;
-    enum { WAITERS = 16 };
-    pthread_t threads[WAITERS + 1];
-    struct call calls[WAITERS + 1];
-    wait_for("1", PDL_RTC_CACHE_MEMORY_ONLY);
+    cache_mock.while_compiling = hold_first;
     atomic_store(&released, false);
-    for (int i = 0; i <= WAITERS; i++) {
-        calls[i] = (struct call){.cache = cache, .source = "CANCEL", .as_kernel = true};
-        calls[i].progress = i == 0 ? wait_for_release : NULL;
-        assert_int_equal(pthread_create(&threads[i], NULL, run_call, &calls[i]), 0);
-        while (atomic_load(&cache_mock.compilations) == 0) {
-            (void)sched_yield();
-        }
+    atomic_store(&held, false);
+    assert_int_equal(pthread_create(thread, NULL, run_call, call), 0);
+    while (!atomic_load(&held)) {
+        (void)sched_yield();
     }
-    for (int i = 1; i <= WAITERS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(calls[i].status, PDL_SUCCESS);
-    }
-    assert_int_equal(compilations(), 2);
+}
+
+static void release(pthread_t thread, const struct call *call)
+{
     atomic_store(&released, true);
-    assert_int_equal(pthread_join(threads[0], NULL), 0);
-    assert_int_equal(calls[0].status, PDL_SUCCESS);
-    assert_int_equal(compilations(), 2);
-    assert_int_equal(stats().kernels, 2); /* of which one is found from now on */
-    assert_ptr_equal(kernel_of("CANCEL", "k"), kernel_of("CANCEL", "k"));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(call->status, PDL_SUCCESS);
 }
 
 static void a_limit_of_the_environment_that_is_invalid_is_a_problem(void **state)
@@ -280,59 +122,27 @@ static void a_child_asks_for_what_a_thread_of_the_parent_is_compiling(void **sta
 {
     (void)state;
     pthread_t thread;
-    struct call call = {.source = "CANCEL", .progress = wait_for_release};
+    struct call call = {.source = "text"};
     open_cache(PDL_RTC_CACHE_MEMORY_ONLY);
     call.cache = cache;
-    atomic_store(&released, false);
-    assert_int_equal(pthread_create(&thread, NULL, run_call, &call), 0);
-    while (atomic_load(&cache_mock.compilations) == 0) {
-        (void)sched_yield();
-    }
-    assert_int_equal(ask_in_child("CANCEL"), PDL_SUCCESS);
+    start_held(&thread, &call);
+    assert_int_equal(ask_in_child("text"), PDL_SUCCESS);
     assert_int_equal(ask_in_child("another"), PDL_SUCCESS);
     assert_true(now_s() - started < 30);
-    atomic_store(&released, true);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(call.status, PDL_SUCCESS);
+    release(thread, &call);
 }
 
 static void a_child_waits_for_the_parent_as_for_any_process(void **state)
 {
     (void)state;
     pthread_t thread;
-    struct call call = {.source = "CANCEL", .progress = wait_for_release};
+    struct call call = {.source = "text"};
     wait_for("1", 0);
     call.cache = cache;
-    atomic_store(&released, false);
-    assert_int_equal(pthread_create(&thread, NULL, run_call, &call), 0);
-    while (atomic_load(&cache_mock.compilations) == 0) {
-        (void)sched_yield();
-    }
-    assert_int_equal(ask_in_child("CANCEL"), PDL_SUCCESS);
+    start_held(&thread, &call);
+    assert_int_equal(ask_in_child("text"), PDL_SUCCESS);
     assert_true(now_s() - started >= 1);
-    atomic_store(&released, true);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(call.status, PDL_SUCCESS);
-}
-
-static int in_callback[2];
-
-static int32_t fork_and_ask(void *context)
-{
-    (void)context;
-    in_callback[0] = ask_in_child("another");
-    in_callback[1] = ask_in_child("CANCEL");
-    return 0;
-}
-
-static void a_callback_may_fork(void **state)
-{
-    (void)state;
-    struct call call = {.cache = cache, .source = "CANCEL", .progress = fork_and_ask};
-    (void)run_call(&call);
-    assert_int_equal(call.status, PDL_SUCCESS);
-    assert_int_equal(in_callback[0], PDL_SUCCESS);
-    assert_int_equal(in_callback[1], PDL_ERROR_BUSY);
+    release(thread, &call);
 }
 
 /* The address sanitizer's own allocator keeps its locks over a fork, so that a child may hang in malloc(). */
@@ -361,7 +171,7 @@ static void *ask_for_many(void *argument)
             return NULL;
         }
         if (i % 16 == 15) {
-            (void)pdl_rtc_folder_trim("cache", 1000, 0, NULL);
+            (void)trim_folder(1000);
         }
     }
     return argument;
@@ -398,17 +208,9 @@ static void a_child_never_waits_for_a_thread_that_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WAIT_TEST(a_text_that_asks_for_itself_is_refused),
-        WAIT_TEST(a_text_that_is_not_cached_may_not_ask_for_itself_either),
-        WAIT_TEST(a_text_may_ask_for_another),
-        WAIT_TEST(two_threads_may_ask_for_each_others_text),
-        WAIT_TEST(two_caches_may_ask_for_each_others_text),
-        WAIT_TEST(a_callback_that_waits_for_a_thread_that_waits_for_it_goes_on),
-        WAIT_TEST(one_of_those_who_waited_for_too_long_compiles),
         WAIT_TEST(a_limit_of_the_environment_that_is_invalid_is_a_problem),
         WAIT_TEST(a_child_asks_for_what_a_thread_of_the_parent_is_compiling),
         WAIT_TEST(a_child_waits_for_the_parent_as_for_any_process),
-        WAIT_TEST(a_callback_may_fork),
         WAIT_TEST(a_child_never_waits_for_a_thread_that_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

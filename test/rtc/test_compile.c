@@ -105,10 +105,7 @@ static void defines_and_directories_reach_the_text(void **state)
     char *folder = rtc_folder_make();
     char *path = NULL;
     assert_true(asprintf(&path, "%s/n.h", folder) > 0);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("#define N 4\n", file);
-    assert_int_equal(fclose(file), 0);
+    rtc_file_write(path, "#define N 4\n");
     assert_ok(compile("#include \"n.h\"\nstatic_assert(N == 4 && M == 5, \"\");",
                       &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-I", folder, "-DM=5"))));
     done();
@@ -245,55 +242,13 @@ static void minimal_compiles_names_too(void **state)
     (void)state;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
     assert_ok(pdl_rtc_compiler_get(&info));
-    const pdl_status status =
-        compile("template <class T> __global__ void t(T *p) { *p = 1; }",
-                &PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL, NAMES("t<int>")));
-    assert_int_equal(status, info.has_minimal ? PDL_SUCCESS : PDL_ERROR_COMPILER_TOO_OLD);
-    if (status == PDL_SUCCESS) {
-        assert_string_equal(pdl_rtc_image_find(compiled, "t<int>")->name, "_Z1tIiEvPT_");
-        done();
-    }
-}
-
-struct progress {
-    int asked;
-    int until; /* 0 from the caller so many times */
-    pthread_t thread;
-    bool elsewhere;
-};
-
-static int32_t ask(void *context)
-{
-    struct progress *progress = context;
-    progress->elsewhere =
-        progress->elsewhere || pthread_equal(progress->thread, pthread_self()) == 0;
-    progress->asked++;
-    return progress->asked >= progress->until;
-}
-
-static void the_caller_is_asked_and_may_cancel(void **state)
-{
-    (void)state;
-    static const char text[] = "extern \"C\" __global__ void k(int *p) { *p = 1; }";
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    struct progress progress = {.until = INT32_MAX, .thread = pthread_self()};
-    assert_ok(pdl_rtc_compiler_get(&info));
-    if (info.has_progress == 0) {
+    if (info.version < 12040) {
         skip();
     }
-    assert_ok(
-        compile(text, &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)));
+    assert_ok(compile("template <class T> __global__ void t(T *p) { *p = 1; }",
+                      &PDL_RTC_OPTIONS(SM90, ARGUMENTS("--minimal"), NAMES("t<int>"))));
+    assert_string_equal(pdl_rtc_image_find(compiled, "t<int>")->name, "_Z1tIiEvPT_");
     done();
-    assert_true(progress.asked > 1);
-    assert_false(progress.elsewhere);
-    const int all = progress.asked;
-    for (int until = 1; until <= all; until += all / 60 + 1) {
-        progress = (struct progress){.until = until, .thread = pthread_self()};
-        assert_refused(
-            compile(text, &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-            PDL_ERROR_CANCELLED, NULL, "t.cu");
-        assert_int_equal(progress.asked, until); /* and never again */
-    }
 }
 
 static void *compile_one(void *argument)
@@ -338,15 +293,13 @@ static void threads_compile_at_once_with_their_own_logs(void **state)
 static void nvrtc_gets_the_options_in_order(void **state)
 {
     (void)state;
-    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL,
-                                           ARGUMENTS("-DA", "-UA", "--time", "x"))));
-    assert_int_equal(rtc_mock.option_count, 6);
-    assert_string_equal(rtc_mock.options[0], "--minimal");
-    assert_string_equal(rtc_mock.options[1], "-DA");
-    assert_string_equal(rtc_mock.options[2], "-UA");
-    assert_string_equal(rtc_mock.options[3], "--time");
-    assert_string_equal(rtc_mock.options[4], "x");
-    assert_string_equal(rtc_mock.options[5], "--gpu-architecture=sm_90"); /* the last one counts */
+    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-DA", "-UA", "--time", "x"))));
+    assert_int_equal(rtc_mock.option_count, 5);
+    assert_string_equal(rtc_mock.options[0], "-DA");
+    assert_string_equal(rtc_mock.options[1], "-UA");
+    assert_string_equal(rtc_mock.options[2], "--time");
+    assert_string_equal(rtc_mock.options[3], "x");
+    assert_string_equal(rtc_mock.options[4], "--gpu-architecture=sm_90"); /* the last one counts */
     done();
 }
 
@@ -365,18 +318,6 @@ static void nvrtc_gets_each_header_once_the_callers_first(void **state)
     }
     assert_int_equal(found, 1);
     done();
-}
-
-static void flags_that_nvrtc_is_too_old_for_are_refused_with_both_versions(void **state)
-{
-    (void)state;
-    rtc_mock.table.number = 12060;
-    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL)));
-    done();
-    rtc_mock.table.number = 12030;
-    assert_refused(compile("", &PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL)),
-                   PDL_ERROR_COMPILER_TOO_OLD, "flags", "12.3", "--minimal", "12.4");
-    assert_int_equal(rtc_mock.compilations, 1);
 }
 
 static void each_result_of_nvrtc_becomes_a_status(void **state)
@@ -404,7 +345,6 @@ static void each_result_of_nvrtc_becomes_a_status(void **state)
         {4, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_OF_THE_MOCK", "4", ""}},
         {10, "", PDL_ERROR_NOT_FOUND, {"t.cu", "k", ""}},
         {11, "", PDL_ERROR_COMPILE, {"NVRTC_ERROR_INTERNAL_ERROR", "all of it in", ""}},
-        {16, "", PDL_ERROR_CANCELLED, {"t.cu", "cancelled", ""}},
         {17, "", PDL_ERROR_COMPILE, {"17", "", ""}},
         {18, "", PDL_ERROR_COMPILE, {"18", "", ""}},
         {99, "", PDL_ERROR_COMPILE, {"99", "", ""}},
@@ -447,48 +387,6 @@ static void a_compiler_that_gives_no_code_is_named(void **state)
     rtc_mock.no_code = true;
     assert_refused(compile("", &PDL_RTC_OPTIONS(SM90)), PDL_ERROR_COMPILE, NULL, "nvrtcGetCUBIN",
                    "no code");
-}
-
-static void a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on(void **state)
-{
-    (void)state;
-    struct progress progress = {.until = 2, .thread = pthread_self()};
-    rtc_mock.ask = 5;
-    assert_refused(
-        compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-        PDL_ERROR_CANCELLED, NULL, "t.cu");
-    assert_int_equal(rtc_mock.asked, 5);
-    assert_int_equal(rtc_mock.answer, 1); /* to the end */
-    assert_int_equal(progress.asked, 2);  /* the caller, until it has said so */
-}
-
-static void an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image(void **state)
-{
-    (void)state;
-    static const int numbers[] = {13020, 13050, 14000};
-    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-        struct progress progress = {.until = 2, .thread = pthread_self()};
-        rtc_mock.table.number = numbers[i];
-        rtc_mock.ask = 5;
-        rtc_mock.asked = 0;
-        assert_refused(
-            compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)),
-            PDL_ERROR_CANCELLED, NULL, "t.cu");
-        assert_int_equal(rtc_mock.asked, 5);
-        assert_int_equal(rtc_mock.answer, 0);
-        assert_int_equal(progress.asked, 2);
-    }
-}
-
-static void an_nvrtc_without_the_callback_never_asks(void **state)
-{
-    (void)state;
-    struct progress progress = {.until = 1, .thread = pthread_self()};
-    rtc_mock.table.flow_callback = NULL;
-    rtc_mock.ask = 5;
-    assert_ok(compile("", &PDL_RTC_OPTIONS(SM90, .progress = ask, .progress_context = &progress)));
-    assert_int_equal(progress.asked, 0);
-    done();
 }
 
 static void a_long_log_is_whole_and_the_message_ends(void **state)
@@ -584,19 +482,14 @@ int main(void)
         REAL(no_option_that_is_known_writes_a_file),
         REAL(an_architecture_that_nvrtc_does_not_know_is_refused),
         REAL(minimal_compiles_names_too),
-        REAL(the_caller_is_asked_and_may_cancel),
         REAL(threads_compile_at_once_with_their_own_logs),
     };
     const struct CMUnitTest mocked[] = {
         RTC_MOCK_TEST(nvrtc_gets_the_options_in_order),
         RTC_MOCK_TEST(nvrtc_gets_each_header_once_the_callers_first),
-        RTC_MOCK_TEST(flags_that_nvrtc_is_too_old_for_are_refused_with_both_versions),
         RTC_MOCK_TEST(each_result_of_nvrtc_becomes_a_status),
         RTC_MOCK_TEST(every_call_of_nvrtc_may_fail),
         RTC_MOCK_TEST(a_compiler_that_gives_no_code_is_named),
-        RTC_MOCK_TEST(a_caller_that_cancelled_gets_no_image_even_if_nvrtc_goes_on),
-        RTC_MOCK_TEST(an_nvrtc_that_a_cancellation_crashes_goes_on_and_there_is_no_image),
-        RTC_MOCK_TEST(an_nvrtc_without_the_callback_never_asks),
         RTC_MOCK_TEST(a_long_log_is_whole_and_the_message_ends),
         RTC_MOCK_TEST(the_log_may_be_set_from_itself),
         RTC_MOCK_TEST(each_thread_has_its_own_log),

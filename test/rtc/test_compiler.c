@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding and opening NVRTC and nvJitLink. */
+/* Finding and opening NVRTC. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -13,10 +13,8 @@
 static int fresh(void **state)
 {
     (void)state;
-    rtc_library_name("PDL_NVRTC", NULL);
-    rtc_library_name("PDL_NVJITLINK", NULL);
+    rtc_library_name(NULL);
     pdl_rtc_compiler_override(NULL);
-    pdl_rtc_linker_override(NULL);
     return 0;
 }
 
@@ -24,7 +22,7 @@ static int fresh(void **state)
 static int restored(void **state)
 {
     (void)fresh(state);
-    rtc_library_names_restore();
+    rtc_library_name_restore();
     return 0;
 }
 
@@ -42,78 +40,49 @@ static void the_file_of_the_environment_is_the_only_one_tried(void **state)
 {
     (void)state;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so.13");
+    rtc_library_name("/nowhere/libnvrtc.so.13");
     assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVRTC",
                    "/nowhere/libnvrtc.so.13", "No such file");
     assert_string_equal(pdl_last_error()->call, "dlopen");
-    const struct pdl_rtc_linker *linker;
-    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
-    assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "PDL_NVJITLINK",
-                   "/nowhere/libnvJitLink.so", "instrumented");
 }
 
 static void a_failure_is_kept_and_told_again(void **state)
 {
     (void)state;
     const struct pdl_rtc_compiler *compiler;
-    rtc_library_name("PDL_NVRTC", "/nowhere/first.so");
+    rtc_library_name("/nowhere/first.so");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
-    rtc_library_name("PDL_NVRTC", "/nowhere/second.so");
+    rtc_library_name("/nowhere/second.so");
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
 }
 
-static void a_file_that_is_no_library_is_named(void **state)
+static void what_is_no_nvrtc_or_an_old_one_is_named(void **state)
 {
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    rtc_library_name("PDL_NVRTC", "/etc/passwd");
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "/etc/passwd",
-                   "ELF");
-}
-
-static void a_library_that_is_no_nvrtc_is_named(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker;
-    char *path = stand_in("libnothing.so");
-    rtc_library_name("PDL_NVRTC", path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
-                   "nvrtcVersion");
-    rtc_library_name("PDL_NVJITLINK", path);
-    assert_refused(pdl_rtc_linker_open(&linker), PDL_ERROR_NO_COMPILER, NULL, "libnothing.so",
-                   "nvJitLinkCreate");
-    free(path);
-}
-
-static void an_old_nvrtc_is_refused_with_both_versions(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    char *path = stand_in("libold.so");
-    rtc_library_name("PDL_NVRTC", path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_COMPILER_TOO_OLD, NULL, "libold.so",
-                   "11.8", "12.0");
-    free(path);
-}
-
-static void an_nvrtc_that_lacks_a_function_is_refused_by_its_name(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_compiler *compiler;
-    char *path = stand_in("libpartial.so");
-    rtc_library_name("PDL_NVRTC", path);
-    assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "libpartial.so",
-                   "nvrtcCreateProgram");
-    free(path);
+    static const struct {
+        const char *name; /* of a stand-in, or a path */
+        pdl_status status;
+        const char *words[2];
+    } cases[] = {{"/etc/passwd", PDL_ERROR_NO_COMPILER, {"ELF", ""}},
+                 {"libnothing.so", PDL_ERROR_NO_COMPILER, {"nvrtcVersion", ""}},
+                 {"libpartial.so", PDL_ERROR_NO_COMPILER, {"nvrtcCreateProgram", ""}},
+                 {"libold.so", PDL_ERROR_COMPILER_TOO_OLD, {"11.8", "12.0"}}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct pdl_rtc_compiler *compiler;
+        char *path = cases[i].name[0] == '/' ? strdup(cases[i].name) : stand_in(cases[i].name);
+        assert_int_equal(fresh(state), 0);
+        rtc_library_name(path);
+        assert_refused(pdl_rtc_compiler_open(&compiler), cases[i].status, NULL, cases[i].name,
+                       cases[i].words[0], cases[i].words[1]);
+        free(path);
+    }
 }
 
 /* That a compiler which is opened as PATH finds its builtins by their name. */
 static void assert_builtins_are_found(const char *path)
 {
     const struct pdl_rtc_compiler *compiler;
-    rtc_library_name("PDL_NVRTC", path);
+    rtc_library_name(path);
     assert_ok(pdl_rtc_compiler_open(&compiler));
     void *builtins = dlopen("libnvrtc-builtins.so.12.77", RTLD_NOW);
     assert_non_null(builtins);
@@ -186,19 +155,6 @@ static void the_toolkits_folders_are_looked_into(void **state)
     rtc_folder_remove(folder);
 }
 
-static void an_nvjitlink_with_versioned_names_alone_will_do(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_linker *linker;
-    char *path = stand_in("libversioned.so");
-    rtc_library_name("PDL_NVJITLINK", path);
-    assert_ok(pdl_rtc_linker_open(&linker));
-    assert_int_equal(linker->number, 12040);
-    nvJitLinkHandle handle = NULL;
-    assert_int_equal(linker->create(&handle, 0, NULL), 124); /* the newest of two */
-    free(path);
-}
-
 static void two_builds_of_a_library_have_two_identities(void **state)
 {
     (void)state;
@@ -224,10 +180,10 @@ static void a_library_without_a_build_id_is_known_by_its_file(void **state)
 {
     (void)state;
     struct pdl_rtc_identity one, other;
-    char *path = stand_in("libversioned.so"); /* linked without one */
+    char *path = stand_in("libunnamed.so"); /* linked without one */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    void *symbol = dlsym(library, "__nvJitLinkCreate_12_0");
+    void *symbol = dlsym(library, "pdl_stand_in");
     pdl_rtc_library_identify(symbol, 12040, &one);
     pdl_rtc_library_identify(symbol, 12050, &other);
     assert_int_equal(one.size, 3 * sizeof(int64_t));
@@ -244,21 +200,13 @@ static void a_mock_stands_in_for_a_compiler(void **state)
 {
     assert_int_equal(rtc_mock_setup(state), 0);
     rtc_mock.table.number = 12030;
-    rtc_mock.table.flow_callback = NULL;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    rtc_library_name("PDL_NVJITLINK", "/nowhere/libnvJitLink.so");
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_int_equal(pdl_rtc_compiler_get(&info), PDL_SUCCESS);
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT); /* it stays */
     assert_int_equal(info.version, 12030);
-    assert_int_equal(info.linker_version, 0);
     assert_int_equal(info.newest_architecture, 120);
-    assert_int_equal(info.has_minimal, 0);
-    assert_int_equal(info.has_progress, 0);
     assert_string_equal(info.path, "/mock/libnvrtc.so.13");
-    rtc_mock.table.number = 12040;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    assert_int_equal(info.has_minimal, 1);
     assert_int_equal(rtc_mock_teardown(state), 0);
 }
 
@@ -273,10 +221,10 @@ static void the_info_follows_the_rule_of_sizes(void **state)
     info.known.size = 3;
     assert_refused(pdl_rtc_compiler_get(&info.known), PDL_ERROR_DESC_SIZE, "size", "3");
     memset(&info, 0x5a, sizeof(info));
-    info.known.size = offsetof(pdl_rtc_compiler_info, linker_version);
+    info.known.size = offsetof(pdl_rtc_compiler_info, newest_architecture);
     assert_ok(pdl_rtc_compiler_get(&info.known));
     assert_int_equal(info.known.version, 13000);
-    assert_int_equal(info.known.linker_version, 0x5a5a5a5a);
+    assert_int_equal(info.known.newest_architecture, 0x5a5a5a5a);
     info.known.size = sizeof(info);
     assert_ok(pdl_rtc_compiler_get(&info.known));
     assert_int_equal(info.known.size, sizeof(info));
@@ -285,16 +233,12 @@ static void the_info_follows_the_rule_of_sizes(void **state)
     assert_int_equal(rtc_mock_teardown(state), 0);
 }
 
-static void *open_both(void *argument)
+static void *open_compiler(void *argument)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
-    const struct pdl_rtc_linker *linker = NULL;
     (void)argument;
-    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
-        pdl_rtc_linker_open(&linker) != PDL_SUCCESS) {
-        return NULL;
-    }
-    return (void *)(uintptr_t)((uintptr_t)compiler ^ (uintptr_t)linker);
+    (void)pdl_rtc_compiler_open(&compiler);
+    return (void *)(uintptr_t)compiler;
 }
 
 static void threads_that_open_at_once_get_one_compiler(void **state)
@@ -307,7 +251,7 @@ static void threads_that_open_at_once_get_one_compiler(void **state)
     pthread_t threads[8];
     void *results[8];
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, open_both, NULL), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, open_compiler, NULL), 0);
     }
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         assert_int_equal(pthread_join(threads[i], &results[i]), 0);
@@ -331,7 +275,6 @@ static void the_real_compilers_say_what_they_are(void **state)
     assert_int_equal(compiler->version(&major, &minor), 0);
     assert_int_equal(info.version, 1000 * major + 10 * minor);
     assert_true(info.version >= 12000);
-    assert_true(info.linker_version >= 12000);
     assert_true(info.newest_architecture >= 90);
     assert_true(compiler->known_count > 4);
     assert_int_equal(access(compiler->path, R_OK), 0);
@@ -349,10 +292,10 @@ static void a_long_path_leaves_the_reason_in_the_message(void **state)
         path[at] = '/';
     }
     memcpy(path + sizeof(path) - 8, "/end.so", 8);
-    rtc_library_name("PDL_NVRTC", path);
+    rtc_library_name(path);
     assert_refused(pdl_rtc_compiler_get(&info), PDL_ERROR_NO_COMPILER, NULL, "/end.so",
                    "No such file or directory");
-    rtc_library_name("PDL_NVRTC", NULL);
+    rtc_library_name(NULL);
     pdl_rtc_compiler_override(NULL);
     assert_int_equal(setenv("CUDA_PATH", path, 1), 0);
     assert_int_equal(setenv("CUDA_HOME", path, 1), 0);
@@ -372,14 +315,10 @@ int main(void)
         TEST(the_file_of_the_environment_is_the_only_one_tried),
         TEST(a_long_path_leaves_the_reason_in_the_message),
         TEST(a_failure_is_kept_and_told_again),
-        TEST(a_file_that_is_no_library_is_named),
-        TEST(a_library_that_is_no_nvrtc_is_named),
-        TEST(an_old_nvrtc_is_refused_with_both_versions),
-        TEST(an_nvrtc_that_lacks_a_function_is_refused_by_its_name),
+        TEST(what_is_no_nvrtc_or_an_old_one_is_named),
         TEST(an_nvrtc_finds_the_builtins_beside_it),
         TEST(an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file),
         TEST(the_toolkits_folders_are_looked_into),
-        TEST(an_nvjitlink_with_versioned_names_alone_will_do),
         TEST(two_builds_of_a_library_have_two_identities),
         TEST(a_library_without_a_build_id_is_known_by_its_file),
         TEST(a_mock_stands_in_for_a_compiler),

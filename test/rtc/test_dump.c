@@ -26,7 +26,6 @@ static const struct pdl_rtc_request request = {
     .source = "line one\nline two",
     .target = "sm_90",
     .output = PDL_RTC_CUBIN,
-    .flags = PDL_RTC_MINIMAL,
     .arguments = {.items = arguments, .count = 2},
     .names = names,
     .name_count = 1,
@@ -71,7 +70,6 @@ static void a_dump_has_everything_that_a_compilation_was_made_of(void **state)
         "output: cubin",
         "NVRTC: 13.0",
         "/mock/libnvrtc.so.13",
-        "--minimal",
         "option: -DN='4'\n",
         "name expression: t<int>\n",
         "nvcc -cubin -arch=sm_90 '-DN='\\''4'\\''' '-Idir'",
@@ -180,9 +178,7 @@ static void the_newest_32_are_kept_and_other_files_stay(void **state)
     char *other = below("dumps/notes.txt");
     char oldest[sizeof(path)];
     assert_int_equal(mkdir(dumps, 0700), 0);
-    FILE *file = fopen(other, "w");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
+    rtc_file_write(other, "");
     assert_true(dump(folder));
     memcpy(oldest, path, sizeof(oldest));
     const struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -232,9 +228,9 @@ static void the_threads_error_stays(void **state)
     (void)state;
     assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, "count", "");
     pdl_rtc_compiler_override(NULL);
-    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so");
+    rtc_library_name("/nowhere/libnvrtc.so");
     assert_true(dump(folder)); /* without a compiler to tell of */
-    rtc_library_names_restore();
+    rtc_library_name_restore();
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(pdl_last_error()->field, "count");
 }
@@ -269,9 +265,7 @@ static void a_folder_that_cannot_be_made_is_the_reason(void **state)
     (void)state;
     char *file = below("file");
     char *given = below("file/dumps");
-    FILE *made = fopen(file, "w");
-    assert_non_null(made);
-    assert_int_equal(fclose(made), 0);
+    rtc_file_write(file, "");
     assert_int_equal(setenv("PDL_RTC_DUMP_DIR", given, 1), 0);
     assert_false(dump(folder));
     assert_non_null(strstr(path, given));

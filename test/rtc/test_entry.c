@@ -45,8 +45,7 @@ static struct file make_file(void)
                                   .code_size = 13,
                                   .kernels = kernels,
                                   .kernel_count = 2,
-                                  .compiler_version = 13000,
-                                  .linker_version = 12080};
+                                  .compiler_version = 13000};
     struct file file = {0};
     assert_ok(pdl_rtc_entry_write(&image, &key, &file.bytes, &file.size));
     return file;
@@ -91,7 +90,6 @@ static void an_image_is_read_as_it_was_written(void **state)
     assert_int_equal(image->code_size, 13);
     assert_memory_equal(image->code, ".version 8.0", 13);
     assert_int_equal(image->compiler_version, 13000);
-    assert_int_equal(image->linker_version, 12080);
     assert_int_equal(image->kernel_count, 2);
     assert_string_equal(image->kernels[0].expression, "scale<float, 4>");
     const pdl_kernel_info *first = &image->kernels[0].info;

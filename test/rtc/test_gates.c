@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What libpdl-rtc takes to depend on the versions of NVRTC and nvJitLink, against the real ones. PDL_NVRTC and
- * PDL_NVJITLINK choose them. PDL_TEST_NVRTC and PDL_TEST_NVJITLINK, such as 12.3, say what they have to be: then
- * nothing is skipped. */
+/* What libpdl-rtc takes to depend on the version of NVRTC, against the real one. PDL_NVRTC chooses it. PDL_TEST_NVRTC,
+ * such as 12.3, says what it has to be: then nothing is skipped. */
 #include <stdio.h>
 
 #include "rtc_support.h"
@@ -9,7 +8,6 @@
 static const char kernel[] = "extern \"C\" __global__ void k(int *p) { *p = 1; }";
 
 static const struct pdl_rtc_compiler *compiler;
-static const struct pdl_rtc_linker *linker; /* NULL: there is none */
 
 static pdl_rtc_image *compiled;
 
@@ -20,29 +18,19 @@ static pdl_status compile(const char *source, const pdl_rtc_options *options)
     return pdl_rtc_compile("t.cu", source, options, &compiled);
 }
 
-/* 12030 for "12.3". */
-static int expected(const char *variable)
-{
-    int major = 0;
-    int minor = 0;
-    const char *value = getenv(variable);
-    if (value == NULL) {
-        return 0;
-    }
-    assert_int_equal(sscanf(value, "%d.%d", &major, &minor), 2);
-    return 1000 * major + 10 * minor;
-}
-
-static void the_compilers_are_those_that_were_asked_for(void **state)
+static void the_compiler_is_the_one_that_was_asked_for(void **state)
 {
     (void)state;
+    int major = 0;
+    int minor = 0;
+    const char *expected = getenv("PDL_TEST_NVRTC");
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    const int nvrtc = expected("PDL_TEST_NVRTC");
-    const int nvjitlink = expected("PDL_TEST_NVJITLINK");
     assert_ok(pdl_rtc_compiler_get(&info));
-    print_message("NVRTC %d, nvJitLink %d\n", (int)info.version, (int)info.linker_version);
-    assert_true(nvrtc == 0 || info.version == nvrtc);
-    assert_true(nvjitlink == 0 || info.linker_version == nvjitlink);
+    print_message("NVRTC %d\n", (int)info.version);
+    if (expected != NULL) {
+        assert_int_equal(sscanf(expected, "%d.%d", &major, &minor), 2);
+        assert_int_equal(info.version, 1000 * major + 10 * minor);
+    }
 }
 
 /* Whether NVRTC itself takes an option. */
@@ -56,44 +44,13 @@ static bool takes(const char *option)
     return result == 0;
 }
 
-static void a_flag_is_refused_exactly_where_nvrtc_lacks_it(void **state)
-{
-    (void)state;
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    const pdl_rtc_options options = PDL_RTC_OPTIONS(SM90, .flags = PDL_RTC_MINIMAL);
-    assert_int_equal(takes("--minimal"), info.has_minimal);
-    if (info.has_minimal) {
-        assert_ok(compile(kernel, &options));
-    } else {
-        assert_refused(compile(kernel, &options), PDL_ERROR_COMPILER_TOO_OLD, "flags", "NVRTC");
-    }
-}
-
-static int32_t count_calls(void *context)
-{
-    ++*(int *)context;
-    return 0;
-}
-
-static void progress_is_called_from_12_8_on(void **state)
-{
-    (void)state;
-    int calls = 0;
-    pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_ok(pdl_rtc_compiler_get(&info));
-    assert_int_equal(info.has_progress, info.version >= 12080);
-    assert_ok(compile(kernel,
-                      &PDL_RTC_OPTIONS(SM90, .progress = count_calls, .progress_context = &calls)));
-    assert_int_equal(calls > 0, info.has_progress);
-}
-
 /* Options that came after 12.0, or that a version may drop: what NVRTC says decides, and is passed on. */
 static void an_option_that_nvrtc_lacks_is_refused_by_its_name(void **state)
 {
     (void)state;
     static const char *const options[] = {
         "--std=c++20",
+        "--minimal",
         "--split-compile=2",
         "--jump-table-density=50",
         "--device-stack-protector=true",
@@ -149,24 +106,6 @@ static void each_listed_architecture_compiles_to_code_that_is_read(void **state)
     }
 }
 
-/* PTX of NVRTC's version or an older one links. An nvJitLink that is older may refuse it, and then that is said. */
-static void an_nvjitlink_that_is_too_old_is_no_fault_of_the_text(void **state)
-{
-    (void)state;
-    if (linker == NULL) {
-        skip();
-    }
-    const pdl_instrument_options instrument = PDL_INSTRUMENT_OPTIONS_INIT;
-    const pdl_status status = compile(kernel, &PDL_RTC_OPTIONS(SM90, .instrument = &instrument));
-    if (linker->number >= compiler->number || status == PDL_SUCCESS) {
-        assert_ok(status);
-        assert_memory_equal(pdl_rtc_image_code(compiled, NULL), "\177ELF", 4);
-    } else {
-        print_message("%s\n", pdl_last_error()->message);
-        assert_refused(status, PDL_ERROR_COMPILER_TOO_OLD, NULL, "nvJitLink", "NVRTC");
-    }
-}
-
 static int teardown(void **state)
 {
     (void)state;
@@ -177,23 +116,13 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_compilers_are_those_that_were_asked_for),
-        cmocka_unit_test(a_flag_is_refused_exactly_where_nvrtc_lacks_it),
-        cmocka_unit_test(progress_is_called_from_12_8_on),
+        cmocka_unit_test(the_compiler_is_the_one_that_was_asked_for),
         cmocka_unit_test(an_option_that_nvrtc_lacks_is_refused_by_its_name),
         cmocka_unit_test(each_listed_architecture_compiles_to_code_that_is_read),
-        cmocka_unit_test(an_nvjitlink_that_is_too_old_is_no_fault_of_the_text),
     };
     if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS) {
         print_message("%s\n", pdl_last_error()->message);
         return getenv("PDL_TEST_NVRTC") != NULL ? 1 : 77;
-    }
-    if (pdl_rtc_linker_open(&linker) != PDL_SUCCESS) {
-        print_message("%s\n", pdl_last_error()->message);
-        linker = NULL;
-        if (getenv("PDL_TEST_NVJITLINK") != NULL) {
-            return 1;
-        }
     }
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

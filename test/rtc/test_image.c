@@ -46,7 +46,6 @@ static void an_image_says_what_it_is(void **state)
     assert_string_equal(pdl_rtc_image_target(image), "compute_90");
     assert_string_equal(pdl_rtc_image_log(image), "a warning\n");
     assert_int_equal(image->compiler_version, 13000);
-    assert_int_equal(image->linker_version, 0);
     assert_int_equal(pdl_rtc_image_kernel_count(image), 1);
     assert_non_null(pdl_rtc_image_info(image, 0));
     assert_null(pdl_rtc_image_info(image, 1));

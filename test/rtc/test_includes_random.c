@@ -232,20 +232,12 @@ static void path_of(char *path, size_t size, const char *folder, const char *nam
     (void)snprintf(path, size, "%s/%s", folder, name);
 }
 
-static void write_file(const char *path, const char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_header(const char *path)
 {
     static struct text text;
     text.size = 0;
     add_header(&text);
-    write_file(path, text.bytes, text.size);
+    rtc_file_write(path, text.bytes);
 }
 
 /* About two of five files are there, and some are links. */
@@ -280,7 +272,7 @@ static void change_file(void)
     char *text = copies ? rtc_file_read(path) : NULL;
     (void)unlink(path);
     if (text != NULL) {
-        write_file(path, text, strlen(text)); /* a copy in the place of a link */
+        rtc_file_write(path, text); /* a copy in the place of a link */
     } else if (!there || chance(3) > 0) {
         write_header(path);
     }
@@ -363,7 +355,9 @@ static void make_text(struct asked *asked, bool minimal)
     asked->options.name_count = 1;
     asked->options.target = "compute_90";
     asked->options.output = PDL_RTC_PTX;
-    asked->options.flags = minimal ? PDL_RTC_MINIMAL : 0;
+    if (minimal) {
+        asked->arguments[asked->options.argument_count++] = "--minimal";
+    }
     asked->options.headers = asked->headers;
 }
 
@@ -542,7 +536,7 @@ int main(int argc, char **argv)
     for (unsigned long i = 0; i < texts; i++) {
         const unsigned before = counts.stale;
         chance_state = seed + i;
-        make_text(&asked, compiler.has_minimal != 0);
+        make_text(&asked, compiler.version >= 12040);
         if (verbose) {
             print_text(&asked);
         }

@@ -103,13 +103,12 @@ static void an_option_that_is_not_known_goes_through_and_is_noted(void **state)
     (void)state;
     static const char *const known[] = {
         "-DA",       "--std=c++17", "-lineinfo", "-use_fast_math",      "-Xptxas=-v", "-Ia",
-        "-rdc=true", "--ftz=false", "-w",        "--ptxas-options=-O1", "-fmad=true"};
+        "-rdc=true", "--ftz=false", "-w",        "--ptxas-options=-O1", "-fmad=true", "--minimal"};
     static const char *const unknown[] = {"--time=x",
                                           "--time",
                                           "--fdevice-time-trace=x",
                                           "-arch=sm_80",
                                           "-dlto",
-                                          "--minimal",
                                           "-Xnvvm=-O1",
                                           "--use-pch=x",
                                           "-rdc",
@@ -264,9 +263,9 @@ static void without_a_compiler_the_device_is_enough(void **state)
     set_capability(0, 13, 0);
     mock_set_current(0);
     pdl_rtc_compiler_override(NULL);
-    rtc_library_name("PDL_NVRTC", "/nowhere/libnvrtc.so");
+    rtc_library_name("/nowhere/libnvrtc.so");
     assert_ok(make(NULL));
-    rtc_library_names_restore();
+    rtc_library_name_restore();
     assert_string_equal(request.target, "sm_130");
     assert_int_equal(request.output, PDL_RTC_CUBIN);
     pdl_rtc_request_free(&request);

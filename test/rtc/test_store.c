@@ -206,12 +206,30 @@ static void the_folder_stays_below_its_capacity(void **state)
     for (unsigned i = 1; i < 100; i++) {
         assert_null(put(i));
         assert_int_equal(find(i), (int)i);
-        assert_int_equal(pdl_rtc_files_list(base, false, &list, NULL), 0);
+        assert_int_equal(pdl_rtc_files_list(base, &list), 0);
         assert_true(list.bytes <= 20000);
         pdl_rtc_files_free(&list);
     }
     assert_true(evicted > 75);
     assert_int_equal(close(base), 0);
+}
+
+static void files_of_others_are_left_alone(void **state)
+{
+    (void)state;
+    static const char *const others[] = {PDL_RTC_FILES_BASE "/README", "mine",
+                                         PDL_RTC_FILES_BASE "/01/notes.txt"};
+    assert_null(put(1));
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        write_file(others[i], "");
+        set_age(others[i], 100000);
+    }
+    reopen(false, 1500);
+    assert_null(put(2));
+    assert_int_equal(present(1, 3), 1);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_int_equal(access(others[i], F_OK), 0);
+    }
 }
 
 /* Each knows of what it wrote itself, and counts the folder now and then. */
@@ -227,7 +245,7 @@ static void two_writers_stay_near_the_capacity(void **state)
     for (unsigned i = 1; i < 100; i++) {
         store = stores[i % 2];
         assert_null(put(i));
-        assert_int_equal(pdl_rtc_files_list(base, false, &list, NULL), 0);
+        assert_int_equal(pdl_rtc_files_list(base, &list), 0);
         assert_true(list.bytes <= 40000 + 2 * (40000 / 16 + 1200));
         pdl_rtc_files_free(&list);
     }
@@ -374,6 +392,7 @@ int main(void)
         STORE_TEST(times_from_the_future_become_now),
         STORE_TEST(a_file_larger_than_the_capacity_is_not_written),
         STORE_TEST(the_folder_stays_below_its_capacity),
+        STORE_TEST(files_of_others_are_left_alone),
         STORE_TEST(two_writers_stay_near_the_capacity),
         STORE_TEST(what_a_dead_writer_left_is_removed_when_it_is_old),
         STORE_TEST(a_folder_that_is_only_read_is_not_touched),

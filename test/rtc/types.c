@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled, never run: lib/rtc calls NVRTC and nvJitLink by declarations and numbers of its own, which are
+/* Compiled, never run: lib/rtc calls NVRTC by declarations and numbers of its own, which are
  * compared with those of the toolkit's headers here. */
-#include <nvJitLink.h>
 #include <nvrtc.h>
 #include <stddef.h>
 #include <stdint.h>
 
-_Static_assert(sizeof(nvrtcResult) == sizeof(int) && sizeof(nvJitLinkResult) == sizeof(int) &&
-                   sizeof(nvJitLinkInputType) == sizeof(int),
-               "results are passed as int");
-_Static_assert(sizeof(nvrtcProgram) == sizeof(void *) && sizeof(nvJitLinkHandle) == sizeof(void *),
-               "handles are pointers");
+_Static_assert(sizeof(nvrtcResult) == sizeof(int), "results are passed as int");
+_Static_assert(sizeof(nvrtcProgram) == sizeof(void *), "handles are pointers");
 _Static_assert(NVRTC_SUCCESS == 0 && NVRTC_ERROR_OUT_OF_MEMORY == 1 &&
                    NVRTC_ERROR_INVALID_INPUT == 3 && NVRTC_ERROR_INVALID_OPTION == 5 &&
                    NVRTC_ERROR_COMPILATION == 6 && NVRTC_ERROR_BUILTIN_OPERATION_FAILURE == 7 &&
                    NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID == 10,
                "lib/rtc/compile/job.h has these numbers");
-_Static_assert(NVJITLINK_SUCCESS == 0 && NVJITLINK_ERROR_UNRECOGNIZED_OPTION == 1 &&
-                   NVJITLINK_INPUT_PTX == 2,
-               "lib/rtc/compile/link.c has these");
 
 /* The signatures of compiler.h, with the toolkit's types. */
 #define SAME(function, ...)                                                                        \
@@ -40,12 +33,3 @@ SAME(nvrtcGetCUBIN, nvrtcResult (*)(nvrtcProgram, char *));
 SAME(nvrtcGetNumSupportedArchs, nvrtcResult (*)(int *));
 SAME(nvrtcGetSupportedArchs, nvrtcResult (*)(int *));
 SAME(nvrtcGetErrorString, const char *(*)(nvrtcResult));
-SAME(nvJitLinkCreate, nvJitLinkResult (*)(nvJitLinkHandle *, uint32_t, const char **));
-SAME(nvJitLinkDestroy, nvJitLinkResult (*)(nvJitLinkHandle *));
-SAME(nvJitLinkAddData,
-     nvJitLinkResult (*)(nvJitLinkHandle, nvJitLinkInputType, const void *, size_t, const char *));
-SAME(nvJitLinkComplete, nvJitLinkResult (*)(nvJitLinkHandle));
-SAME(nvJitLinkGetLinkedCubinSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
-SAME(nvJitLinkGetLinkedCubin, nvJitLinkResult (*)(nvJitLinkHandle, void *));
-SAME(nvJitLinkGetErrorLogSize, nvJitLinkResult (*)(nvJitLinkHandle, size_t *));
-SAME(nvJitLinkGetErrorLog, nvJitLinkResult (*)(nvJitLinkHandle, char *));

@@ -199,7 +199,7 @@ static void age(struct worker *worker, int folder, const char *name)
 }
 
 /* One file of some part. */
-static void harm_file(struct worker *worker)
+void cache_harm(struct worker *worker)
 {
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/pdl-rtc-2/%02x", directory, draw(worker, 256));
@@ -225,16 +225,4 @@ static void harm_file(struct worker *worker)
         }
     }
     (void)closedir(files);
-}
-
-void cache_harm(struct worker *worker)
-{
-    uint64_t removed = 0;
-    if (draw(worker, 4) != 0) {
-        harm_file(worker);
-    } else if (pdl_rtc_folder_trim(directory, draw(worker, 64 << 10), 0, &removed) == PDL_SUCCESS) {
-        atomic_fetch_add(&counts.trimmed, removed);
-    } else {
-        fault(worker, "the folder is not trimmed: %s", pdl_last_error()->message);
-    }
 }

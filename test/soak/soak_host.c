@@ -4,8 +4,8 @@
  *   LD_LIBRARY_PATH=BUILD/test/fake/lib PDL_FAKE_DEVICES=2 soak_host [--seconds N] [--seed N] [--threads N]
  *
  * Calls of the driver fail at random. Signals interrupt system calls all the time. Children are forked while other
- * threads compile; some are stopped for a while and some are killed. The cache's files are damaged, removed, aged and
- * trimmed under it, and the clock of the day jumps by days. What ran is compared with what was asked for, and every
+ * threads compile; some are stopped for a while and some are killed. The cache's files are damaged, removed and aged
+ * under it, and the clock of the day jumps by days. What ran is compared with what was asked for, and every
  * image with its text.
  *
  * Every now and then all threads destroy what they have: then nothing may be left in the driver, and memory may not

@@ -57,8 +57,8 @@ _Noreturn void fault(const struct worker *worker, const char *format, ...)
     X(stopped)                                                                                     \
     X(killed)                                                                                      \
     X(clock_jumps)                                                                                 \
-    X(damaged)                                                                                     \
-    X(trimmed)
+    X(damaged)
+
 struct soak_counts {
 #define SOAK_MEMBER_(name) atomic_ulong name;
     SOAK_COUNTS(SOAK_MEMBER_)

@@ -57,7 +57,7 @@ class Pages(Case):
             self.assertTrue(self.help(command).startswith(f"usage: pdltool {command}"), command)
 
     def test_each_command_has_a_page_and_each_page_a_command(self):
-        absent = [] if "rtc" not in tooltest.without else ["cache", "rtc"]
+        absent = [] if "rtc" not in tooltest.without else ["rtc"]
         expected = ["pdltool.1"] + [f"pdltool-{command}.1" for command in sorted(self.commands() + absent)]
         self.assertEqual(self.pages(), sorted([*expected, "pdl-ptxas.1"]))
 
@@ -248,8 +248,6 @@ class Completion(Case):
         rtc = ["rtc"] if "rtc" not in tooltest.without else []
         suites = ["decode", "device", "graph", "overhead", "overlap", *rtc, "sync"]
         self.assertEqual(self.complete("bench", ""), suites if tooltest.nvcc else [])
-        if "rtc" not in tooltest.without:
-            self.assertEqual(self.complete("cache", ""), ["clear", "list", "trim", "verify"])
 
     def test_files_are_completed_where_a_command_reads_files(self):
         self.some_files()

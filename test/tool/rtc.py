@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pdltool rtc and pdltool cache, with the NVRTC that there is."""
+"""pdltool rtc, with the NVRTC that there is."""
 
 import glob
-import json
 import os
-import stat
 
 import tooltest
 
@@ -44,21 +42,15 @@ class Case(tooltest.Case):
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith("PDL_RTC_")}
         self.environment.update(HOME=self.directory, XDG_CACHE_HOME=self.path("xdg"))
 
-    def run_tool(self, *arguments, code=0, env=None, **options):
-        result = self.tool(*arguments, env={**self.environment, **(env or {})}, **options)
+    def rtc(self, *arguments, code=0, env=None, **options):
+        result = self.tool("rtc", *arguments, env={**self.environment, **(env or {})}, **options)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result
 
-    def rtc(self, *arguments, **options):
-        return self.run_tool("rtc", *arguments, **options)
-
-    def cache(self, *arguments, **options):
-        return self.run_tool("cache", *arguments, **options)
-
-    def refused(self, said, *arguments, command="rtc", code=2, **options):
+    def refused(self, said, *arguments, code=2, **options):
         """Nothing on standard output, and no file that was not there."""
         before = self.files()
-        result = self.run_tool(command, *arguments, code=code, **options)
+        result = self.rtc(*arguments, code=code, **options)
         self.assertIn(said, result.stderr)
         self.assertEqual(result.stdout, "")
         self.assertEqual(self.files(), before)
@@ -126,31 +118,7 @@ class Compile(Nvrtc):
                     code = file.read()
                 self.assertTrue(code.startswith(head), code[:8])
                 self.assertNotIn(b"\0", code if form == "ptx" else b"")
-                self.assertEqual(self.run_tool("inspect", "code").stderr, "")
-
-    def test_the_wait_is_put_into_kernels_without_one(self):
-        self.file("plain.cu", 'extern "C" __global__ void k(float *y, const float *w) { y[threadIdx.x] = w[threadIdx.x]; }\n')
-        ptx = ("plain.cu", "-t", "compute_90", "--cache", "cache", "-o", "code")
-        for options, answers, first in (
-            ((), ["no", "no"], None),
-            (("--pdl", "entry"), ["yes", "no"], True),
-            (("--pdl", "hoist", "--trigger", "wait"), ["yes", "yes"], True),
-            (("--pdl", "hoist", "--constant-param", "2"), ["yes", "no"], False),
-        ):
-            for origin in ("compiled and stored", "found in"):
-                with self.subTest(options=options, origin=origin):
-                    result = self.rtc(*ptx, *options)
-                    self.assertIn("cache: " + origin, result.stdout)
-                    self.assertEqual(self.rows(result)[0][:2], answers)
-                    self.assertEqual(result.stderr, "")
-                    with open(self.path("code"), encoding="utf-8") as file:
-                        code = file.read()
-                    self.assertEqual("griddepcontrol.wait" in code, first is not None)
-                    if first is not None:
-                        self.assertEqual(code.index("griddepcontrol.wait") < code.index("ld.global"), first)
-        result = self.rtc("plain.cu", "-t", "compute_80", "--pdl", "entry", "--no-cache", "--no-lint")
-        self.assertEqual(self.rows(result)[0][0], "no")
-        self.assertIn("plain.cu: warning: k is not instrumented: its target is sm_80", result.stderr)
+                self.assertEqual(self.tool("inspect", "code").stderr, "")
 
     def test_options_of_the_compiler(self):
         self.file("scale.cu", SCALE.replace("#include", '#include "own.h"\n#include <other.h>\n#include'))
@@ -328,137 +296,14 @@ class BadInput(Case):
             ("--output takes cubin or ptx, not 'elf'", ("k.cu", "--output", "elf")),
             ("--cache and --no-cache exclude each other", ("k.cu", "--cache", "c", "--no-cache")),
             ("-o needs a file", ("k.cu", "-o", "-")),
-            ("--pdl takes entry or hoist, not 'yes'", ("k.cu", "--pdl", "yes")),
-            ("--trigger takes none, wait or last-read, not 'first'", ("k.cu", "--pdl", "entry", "--trigger", "first")),
-            ("--trigger and --constant-param need --pdl", ("k.cu", "--trigger", "wait")),
-            ("--trigger and --constant-param need --pdl", ("k.cu", "--constant-param", "1")),
         ):
             with self.subTest(arguments):
                 self.refused(said, *arguments)
 
     def test_help(self):
         result = self.rtc("--help")
-        for option in "name target output pdl trigger constant-param minimal program cache no-cache no-lint file".split():
+        for option in "name target output program cache no-cache no-lint file".split():
             self.assertIn("--" + option, result.stdout)
-        self.assertIn("usage: pdltool cache list", self.cache("-h").stdout)
-
-
-class Cache(Nvrtc):
-    def setUp(self):
-        super().setUp()
-        for number in range(3):
-            self.rtc("scale.cu", "-n", "scale<float>", "-n", "scale<int>", "-t", "sm_90", "--cache", "cache", "--no-lint", "--", "-DFACTOR=%d" % number)
-        self.rtc("trivial.cu", "-t", "compute_90", "--cache", "cache", "--no-lint")
-        self.sizes = [os.stat(path).st_size for path in self.entries()]
-
-    def use(self, path, seconds):
-        """Last used that long ago."""
-        now = os.stat(path).st_mtime
-        os.utime(path, (now - seconds, now - seconds))
-
-    def on_folder(self, *arguments, **options):
-        return self.cache(*arguments, "--dir", "cache", **options)
-
-    def test_list(self):
-        path = next(path for path in self.entries() if os.stat(path).st_size == min(self.sizes))
-        self.use(path, 1000)
-        lines = self.on_folder("list").stdout.splitlines()
-        self.assertEqual(lines[0].split(), ["last", "used", "bytes", "target", "form", "NVRTC", "program", "kernels"])
-        self.assertEqual(len(lines), 6)
-        self.assertRegex(lines[1], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +[\d,]+  compute_90  PTX +\d+\.\d +trivial\.cu  k$")
-        self.assertRegex(lines[2], r"sm_90 +SASS +\d+\.\d +scale\.cu +scale<float> and 2 more$")
-        self.assertEqual(lines[5], "4 files, {:,} bytes, 0 damaged".format(sum(self.sizes)))
-
-    def test_json(self):
-        if "json" in tooltest.without:
-            self.refused("--json needs a pdltool that was built with the library jansson", "list", "--json", command="cache")
-            return
-        path = next(path for path in self.entries() if os.stat(path).st_size == max(self.sizes))
-        self.damage(path)
-        result = json.loads(self.on_folder("list", "--json").stdout)
-        self.assertEqual((result["version"], result["bytes"], len(result["files"])), (1, sum(self.sizes), 4))
-        damaged = [file for file in result["files"] if file["damage"] is not None]
-        self.assertEqual([self.path("cache/" + file["file"]) for file in damaged], [path])
-        self.assertEqual({len(file["kernels"]) for file in result["files"]} - {0}, {1, 3})
-        self.assertLessEqual({file["target"] for file in result["files"]}, {"sm_90", "compute_90", None})
-
-    def test_verify(self):
-        self.assertEqual(self.on_folder("verify").stdout, "4 files, {:,} bytes, 0 damaged\n".format(sum(self.sizes)))
-        path = self.entries()[1]
-        self.damage(path)
-        with open(self.entries()[2], "r+b") as file:
-            file.truncate(50)
-        result = self.on_folder("verify", code=1)
-        self.assertIn(os.path.relpath(path, self.path("cache")) + ": its checksum is wrong\n", result.stdout)
-        self.assertIn(": it is cut short or too long\n", result.stdout)
-        self.assertIn(", 2 damaged\n", result.stdout)
-        self.assertEqual(len(self.entries()), 4)
-        self.assertIn("\n2 files removed\n", self.on_folder("verify", "--remove", code=1).stdout)
-        self.assertNotIn(path, self.entries())
-        self.assertIn("2 files, ", self.on_folder("verify").stdout)
-
-    def test_list_shows_what_is_damaged(self):
-        self.damage(self.entries()[0])
-        self.assertIn("damaged: its checksum is wrong\n", self.on_folder("list").stdout)
-
-    def test_trim(self):
-        paths = self.entries()
-        for age, path in enumerate(paths):
-            self.use(path, 1000 * age)
-        self.assertEqual(self.on_folder("trim", "1M").stdout, "0 files removed\n")
-        self.assertEqual(self.on_folder("trim", str(sum(self.sizes) - 1)).stdout, "1 file removed\n")
-        self.assertEqual(self.entries(), paths[:3])
-        self.assertEqual(self.on_folder("trim", "0").stdout, "3 files removed\n")
-        self.assertEqual(self.entries(), [])
-
-    def test_sizes(self):
-        kept = self.entries()
-        for size in ("64K", "64k", "64M", "64G", "18446744073709551615", "17179869183G"):
-            self.assertEqual(self.on_folder("trim", size).stdout, "0 files removed\n", size)
-        self.assertEqual(self.entries(), kept)
-        for size in ("", "K", "-1", " 1", "1 K", "1KB", "1.5M", "0x10", "18446744073709551616", "17179869184G", "ten"):
-            self.refused("not '%s'" % size, "trim", "--dir", "cache", "--", size, command="cache")
-        self.assertEqual(self.entries(), kept)
-
-    def test_clear(self):
-        self.file("cache/other", "of somebody else")
-        self.assertEqual(self.on_folder("clear").stdout, "4 files removed\n")
-        self.assertEqual(self.entries(), [])
-        self.assertTrue(os.path.exists(self.path("cache/other")))
-        self.assertEqual(self.on_folder("list").stdout, "0 files, 0 bytes, 0 damaged\n")
-
-    def test_the_default_folder(self):
-        self.assertEqual(self.cache("clear", env={"PDL_RTC_CACHE_DIR": self.path("cache")}).stdout, "4 files removed\n")
-
-    def test_folders_that_cannot_be_used(self):
-        self.file("file", "")
-        for action in (["list"], ["verify"], ["trim", "1M"], ["clear"]):
-            for name in ("nowhere", "file"):
-                with self.subTest((action, name)):
-                    result = self.refused("pdltool cache: error: ", *action, "--dir", name, command="cache")
-                    self.assertIn(name, result.stderr)
-
-    def test_a_folder_that_others_may_write(self):
-        os.chmod(self.path("cache"), stat.S_IRWXU | stat.S_IRWXO)
-        self.refused("pdltool cache: error: ", "clear", "--dir", "cache", command="cache")
-
-    def test_the_command_line(self):
-        for said, arguments in (
-            ("no action; see 'pdltool cache --help'", ()),
-            ("unknown action", ("show",)),
-            ("unknown action 'lst'; did you mean 'list'?", ("lst",)),
-            ("trim needs a size", ("trim",)),
-            ("trim needs a size", ("trim", "1", "2")),
-            ("one action at a time", ("list", "clear")),
-            ("--json is an option of list", ("verify", "--json")),
-            ("--remove is an option of verify", ("clear", "--remove")),
-            ("unknown option '--fast'", ("list", "--fast")),
-        ):
-            if "json" in tooltest.without and "--json" in arguments:
-                continue
-            with self.subTest(arguments):
-                self.refused(said, *arguments, command="cache")
-        self.assertEqual(len(self.entries()), 4)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ endif()
 if(PDL_SANITIZE)
     list(APPEND options --without sanitized)
 endif()
-pdl_add_watch_cases(forms.py watch_forms forms. Text Names Trace Picture CommandLine)
+pdl_add_watch_cases(forms.py watch_forms forms. Text Names Trace CommandLine)
 if(TARGET pdl_tool_json)
     pdl_add_watch_cases(forms.py watch_forms forms. Json)
     # Recordings of real programs.

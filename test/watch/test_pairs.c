@@ -234,72 +234,46 @@ static void a_programmatic_event_overlaps_no_other_stream(void **state)
     watch_free(&watch);
 }
 
+/* A run of one kernel behind one of another, of which these differ from what make_launch() makes. */
 static void no_room_names_the_resource(void **state)
 {
-    (void)state;
-    begin();
-    make_launch(&recording, 0, 1, 0);
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    struct pdl_watch_execution *const run =
-        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
-    run->dynamic_shared = 231000;
-    assert_reason_and_free(WATCH_UNKNOWN); /* beside a kernel that takes none there is room */
-
-    begin();
-    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-    recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->dynamic_shared =
-        120000;
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->dynamic_shared =
-        120000;
-    assert_reason(WATCH_NO_ROOM);
-    assert_string_equal(pair_named(&watch, "first", "second")->detail,
-                        "an SM has room for 0 blocks of second beside 1 of first: shared memory");
-    watch_free(&watch);
-}
-
-static void sms_that_are_set_to_more_shared_memory_have_no_room(void **state)
-{
     static const struct {
-        uint32_t first, second;
-        enum watch_reason reason;
-    } cases[] = {{8192, 16384, WATCH_NO_ROOM},
-                 {16384, 16384, WATCH_UNKNOWN},
-                 {16384, 8192, WATCH_UNKNOWN},
-                 {0, 16384, WATCH_UNKNOWN}};
+        uint32_t dynamic_shared[2], shared_size[2];
+        uint32_t blocks;    /* of the first; 0: as it is */
+        const char *detail; /* NULL: there is room */
+    } cases[] = {
+        /* Beside a kernel that takes none there is room. */
+        {.dynamic_shared = {0, 231000}},
+        {.dynamic_shared = {120000, 120000},
+         .detail = "an SM has room for 0 blocks of second beside 1 of first: shared memory"},
+        /* Idle SMs have room. */
+        {.dynamic_shared = {120000, 120000}, .blocks = 131},
+        {.shared_size = {8192, 16384},
+         .detail =
+             "the SMs' shared memory is set to 8 KiB for first and to 16 KiB for second, which "
+             "an SM does only when it is empty: prefer the same carve-out for both"},
+        {.shared_size = {16384, 16384}},
+        {.shared_size = {16384, 8192}},
+        {.shared_size = {0, 16384}},
+    };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         begin();
-        (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1)->shared_size =
-            cases[i].first;
-        (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-        recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2)->shared_size =
-            cases[i].second;
-        assert_reason(cases[i].reason);
-        if (cases[i].reason == WATCH_NO_ROOM) {
-            assert_string_equal(
-                pair_named(&watch, "first", "second")->detail,
-                "the SMs' shared memory is set to 8 KiB for first and to 16 KiB for second, which "
-                "an SM does only when it is empty: prefer the same carve-out for both");
+        for (unsigned n = 0; n < 2; n++) {
+            (void)recording_launch(&recording, n + 1, 0x100, launch_time(n), n + 1,
+                                   n == 1 ? ASKED : 0);
+            struct pdl_watch_execution *const run =
+                recording_execution(&recording, n + 1, 7, run_time(n), run_time(n) + LENGTH, n + 1);
+            run->dynamic_shared = cases[i].dynamic_shared[n];
+            run->shared_size = cases[i].shared_size[n];
+            run->grid[0] = n == 0 && cases[i].blocks > 0 ? cases[i].blocks : run->grid[0];
+        }
+        assert_reason(cases[i].detail != NULL ? WATCH_NO_ROOM : WATCH_UNKNOWN);
+        if (cases[i].detail != NULL) {
+            assert_string_equal(pair_named(&watch, "first", "second")->detail, cases[i].detail);
         }
         watch_free(&watch);
     }
-}
-
-static void idle_sms_have_room(void **state)
-{
-    (void)state;
-    begin();
-    (void)recording_launch(&recording, 1, 0x100, launch_time(0), 1, 0);
-    struct pdl_watch_execution *run =
-        recording_execution(&recording, 1, 7, run_time(0), run_time(0) + LENGTH, 1);
-    run->dynamic_shared = 120000;
-    run->grid[0] = 131;
-    (void)recording_launch(&recording, 2, 0x100, launch_time(1), 2, ASKED);
-    run = recording_execution(&recording, 2, 7, run_time(1), run_time(1) + LENGTH, 2);
-    run->dynamic_shared = 120000;
-    assert_reason_and_free(WATCH_UNKNOWN);
 }
 
 static void a_late_host_is_named(void **state)
@@ -466,24 +440,17 @@ static void run_node(uint64_t node, uint32_t name, unsigned i)
     run->graph = 3;
 }
 
-static void a_full_edge_that_was_asked_for_is_named(void **state)
+static void a_full_edge_is_named_where_overlap_was_asked_for(void **state)
 {
     (void)state;
-    make_graph(ASKED, false);
-    run_node(21, 1, 0);
-    run_node(22, 2, 1);
-    assert_reason(WATCH_FULL_EDGE);
-    assert_int_equal(kernel_named(&watch, "second")->granted, 0);
-    watch_free(&watch);
-}
-
-static void a_full_edge_that_nobody_asked_about_did_not_ask(void **state)
-{
-    (void)state;
-    make_graph(0, false);
-    run_node(21, 1, 0);
-    run_node(22, 2, 1);
-    assert_reason_and_free(WATCH_NOT_ASKED);
+    for (int asked = 0; asked < 2; asked++) {
+        make_graph(asked ? ASKED : 0, false);
+        run_node(21, 1, 0);
+        run_node(22, 2, 1);
+        assert_reason(asked ? WATCH_FULL_EDGE : WATCH_NOT_ASKED);
+        assert_int_equal(kernel_named(&watch, "second")->granted, 0);
+        watch_free(&watch);
+    }
 }
 
 static void one_full_edge_of_two_suffices(void **state)
@@ -557,42 +524,42 @@ static void assert_race(enum watch_race race, unsigned count)
     assert_int_equal(watch.sums.races, count);
 }
 
-static void a_kernel_that_never_waits_is_a_race(void **state)
+/* Of a chain of two kernels, of which the second one is launched with overlap. */
+static void the_code_says_whether_a_launch_races(void **state)
 {
+    static const struct {
+        const char *first, *second;
+        const char *again; /* another text that has the second one; NULL */
+        const char *finding, *why_unknown;
+        enum watch_race race;
+        pdl_known shown_to_wait;
+    } cases[] = {
+        {WAIT LOAD STORE, LOAD STORE, .race = WATCH_RACE_NO_WAIT},
+        {WAIT LOAD STORE, LOAD WAIT STORE, .race = WATCH_RACE_EARLY, .finding = "read-before-wait"},
+        /* ptxas may move it above the wait. */
+        {WAIT LOAD STORE, WAIT "ld.global.nc.f32 %f1, [%rd2];\n" STORE, .race = WATCH_RACE_EARLY,
+         .finding = "nc-after-wait"},
+        {LOAD STORE, WAIT LOAD STORE, .race = WATCH_RACE_NONE, .shown_to_wait = PDL_YES},
+        {WAIT LOAD STORE, LOAD WAIT STORE, .again = WAIT LOAD STORE, .race = WATCH_RACE_UNKNOWN,
+         .why_unknown = "differ"},
+    };
     (void)state;
-    chain_with_code(WAIT LOAD STORE, LOAD STORE);
-    assert_race(WATCH_RACE_NO_WAIT, 1);
-    /* The head of the chain is launched plainly. */
-    assert_int_equal(kernel_named(&watch, "first")->race, WATCH_RACE_NONE);
-    watch_free(&watch);
-}
-
-static void a_read_before_the_wait_is_left_to_the_host_with_its_finding(void **state)
-{
-    (void)state;
-    chain_with_code(WAIT LOAD STORE, LOAD WAIT STORE);
-    assert_race(WATCH_RACE_EARLY, 0);
-    assert_non_null(strstr(kernel_named(&watch, "second")->finding, "read-before-wait"));
-    watch_free(&watch);
-}
-
-/* ptxas may move it above the wait. */
-static void a_non_coherent_load_is_left_to_the_host_with_its_finding(void **state)
-{
-    (void)state;
-    chain_with_code(WAIT LOAD STORE, WAIT "ld.global.nc.f32 %f1, [%rd2];\n" STORE);
-    assert_race(WATCH_RACE_EARLY, 0);
-    assert_non_null(strstr(kernel_named(&watch, "second")->finding, "nc-after-wait"));
-    watch_free(&watch);
-}
-
-static void a_kernel_that_waits_first_is_none(void **state)
-{
-    (void)state;
-    chain_with_code(LOAD STORE, WAIT LOAD STORE);
-    assert_race(WATCH_RACE_NONE, 0);
-    assert_int_equal(kernel_named(&watch, "second")->shown_to_wait, PDL_YES);
-    watch_free(&watch);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        chain_with_code(cases[i].first, cases[i].second);
+        if (cases[i].again != NULL) {
+            make_ptx(&recording, "second", cases[i].again);
+        }
+        assert_race(cases[i].race, cases[i].race == WATCH_RACE_NO_WAIT);
+        const struct watch_kernel *const second = kernel_named(&watch, "second");
+        /* The head of the chain is launched plainly. */
+        assert_int_equal(kernel_named(&watch, "first")->race, WATCH_RACE_NONE);
+        assert_true(cases[i].finding == NULL || strstr(second->finding, cases[i].finding) != NULL);
+        assert_true(cases[i].why_unknown == NULL ||
+                    strstr(second->why_unknown, cases[i].why_unknown) != NULL);
+        assert_true(cases[i].shown_to_wait == PDL_UNKNOWN ||
+                    second->shown_to_wait == cases[i].shown_to_wait);
+        watch_free(&watch);
+    }
 }
 
 /* A chain whose second kernel has machine code alone. */
@@ -640,16 +607,6 @@ static void code_that_was_not_recorded_is_no_race(void **state)
     watch_free(&watch);
 }
 
-static void images_that_differ_are_unknown(void **state)
-{
-    (void)state;
-    chain_with_code(WAIT LOAD STORE, LOAD WAIT STORE);
-    make_ptx(&recording, "second", WAIT LOAD STORE);
-    assert_race(WATCH_RACE_UNKNOWN, 0);
-    assert_non_null(strstr(kernel_named(&watch, "second")->why_unknown, "differ"));
-    watch_free(&watch);
-}
-
 static void code_of_another_version_than_ran_does_not_count(void **state)
 {
     static const char old[] = ".version 8.0\n.target sm_100\n.address_size 64\n"
@@ -692,26 +649,19 @@ int main(void)
         cmocka_unit_test(a_programmatic_event_overlaps_no_other_stream),
         cmocka_unit_test(no_room_names_the_resource),
         cmocka_unit_test(a_kernel_of_several_waves_triggers_late),
-        cmocka_unit_test(sms_that_are_set_to_more_shared_memory_have_no_room),
-        cmocka_unit_test(idle_sms_have_room),
         cmocka_unit_test(a_late_host_is_named),
         cmocka_unit_test(what_added_overlap_gained_is_counted),
         cmocka_unit_test(what_was_instrumented_is_told_by_kernel),
         cmocka_unit_test(a_kernel_without_a_trigger_triggers_at_its_end),
         cmocka_unit_test(nothing_in_front_of_the_wait_hides_latency_alone),
         cmocka_unit_test(what_nothing_explains_is_unknown),
-        cmocka_unit_test(a_full_edge_that_was_asked_for_is_named),
-        cmocka_unit_test(a_full_edge_that_nobody_asked_about_did_not_ask),
+        cmocka_unit_test(a_full_edge_is_named_where_overlap_was_asked_for),
         cmocka_unit_test(one_full_edge_of_two_suffices),
         cmocka_unit_test(nodes_that_are_no_kernels_are_between),
         cmocka_unit_test(a_programmatic_edge_overlaps),
-        cmocka_unit_test(a_kernel_that_never_waits_is_a_race),
-        cmocka_unit_test(a_read_before_the_wait_is_left_to_the_host_with_its_finding),
-        cmocka_unit_test(a_non_coherent_load_is_left_to_the_host_with_its_finding),
-        cmocka_unit_test(a_kernel_that_waits_first_is_none),
+        cmocka_unit_test(the_code_says_whether_a_launch_races),
         cmocka_unit_test(machine_code_is_judged_where_there_is_no_ptx),
         cmocka_unit_test(code_that_was_not_recorded_is_no_race),
-        cmocka_unit_test(images_that_differ_are_unknown),
         cmocka_unit_test(code_of_another_version_than_ran_does_not_count),
         cmocka_unit_test(overlap_without_a_recorded_run_is_a_race_as_well),
     };

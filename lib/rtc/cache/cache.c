@@ -252,7 +252,7 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
     memset(made, 0, sizeof(*made));
     made->wait_ns = 1000000000 * read_number(made, PDL_VARIABLE(PDL_RTC_CACHE_WAIT));
     made->memory = pdl_rtc_memory_make();
-    made->flights = pdl_rtc_flights_make(made->wait_ns);
+    made->flights = pdl_rtc_flights_make();
     status =
         made->memory != NULL && made->flights != NULL ? open_stores(made, &known) : PDL_NO_MEMORY();
     if (status == PDL_SUCCESS && !watch(made)) {

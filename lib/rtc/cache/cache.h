@@ -42,7 +42,7 @@ struct pdl_rtc_cache {
     struct pdl_rtc_store *store;   /* NULL: none */
     struct pdl_rtc_store *shipped; /* NULL: none */
     bool writes;                   /* the store is written to */
-    uint64_t wait_ns;              /* how long another's compilation is waited for */
+    uint64_t wait_ns;              /* how long another process's compilation is waited for */
     struct pdl_rtc_cache *next;    /* of all */
     struct pdl_lock lock;          /* of `problem` */
     char problem[256];

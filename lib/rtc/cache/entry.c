@@ -7,7 +7,8 @@
  *  16  u64      size of the whole file
  *  24  u64 x 2  XXH3-128 of the body, high half first
  *  40  u64 x 5  the key: text, check, compilers
- *      i32 x 2  versions of NVRTC and of nvJitLink
+ *      i32      the version of NVRTC
+ *      i32      0
  *      u32 x 2  output, number of kernels
  *      strings  target, program, log: u64 length and the bytes
  *      blob     code: u64 length and the bytes
@@ -144,7 +145,7 @@ static void put_image(struct writer *writer, const pdl_rtc_image *image,
     put_hash(writer, key->check);
     put_number(writer, key->compilers, 8);
     put_signed(writer, image->compiler_version);
-    put_signed(writer, image->linker_version);
+    put_signed(writer, 0);
     put_number(writer, image->output, 4);
     put_number(writer, image->kernel_count, 4);
     put_string(writer, image->target);
@@ -314,7 +315,7 @@ static void get_kernels(struct reader *reader, pdl_rtc_image *image, size_t coun
 static void get_image(struct reader *reader, pdl_rtc_image *image)
 {
     image->compiler_version = get_signed(reader);
-    image->linker_version = get_signed(reader);
+    (void)get_signed(reader);
     image->output = (uint32_t)get_number(reader, 4);
     const size_t count = (size_t)get_number(reader, 4);
     char *target = get_string(reader);

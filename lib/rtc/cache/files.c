@@ -60,9 +60,8 @@ static int open_below(int at, const char *name, bool make, bool read_only, char 
     return pdl_rtc_directory_open(at, name, O_NOFOLLOW, read_only, why, why_size);
 }
 
-enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const char *name, bool make,
-                                                 bool read_only, int *base, char *why,
-                                                 size_t why_size)
+enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
+                                            int *base, char *why, size_t why_size)
 {
     if (make) {
         (void)pdl_rtc_directory_make(directory); /* what goes wrong shows when it is opened */
@@ -71,7 +70,7 @@ enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const ch
     if (folder < 0) {
         return errno == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
     }
-    const int opened = open_below(folder, name, make, read_only, why, why_size);
+    const int opened = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
     const int error = errno;
     (void)close(folder);
     errno = error;
@@ -80,13 +79,6 @@ enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const ch
     }
     *base = opened;
     return PDL_RTC_FILES_OPEN;
-}
-
-enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
-                                            int *base, char *why, size_t why_size)
-{
-    return pdl_rtc_files_open_base(directory, PDL_RTC_FILES_BASE, make, read_only, base, why,
-                                   why_size);
 }
 
 static int open_part(int base, const char *name, bool make, bool read_only, char *why,
@@ -167,8 +159,8 @@ static const char *read_damage(int error)
                                             : "it cannot be read";
 }
 
-unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, bool touch,
-                                  size_t *size, const char **damage)
+unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
+                                  const char **damage)
 {
     struct stat about;
     const int file = pdl_file_open(at, name, O_NOFOLLOW, &about);
@@ -182,7 +174,8 @@ unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, bool
     const int error = errno;
     const int64_t now = now_ns();
     const int64_t used = modified_ns(&about);
-    if (bytes != NULL && touch && (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
+    if (bytes != NULL && !read_only &&
+        (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
         set_used(file, now);
     }
     (void)close(file);
@@ -282,26 +275,25 @@ int pdl_rtc_files_lock(int file, uint64_t byte)
 /* Removes a file that a writer left behind: one that no living process has locked, and, because a writer
  * locks its file only after it made it, that is not of the last hour. A clock that went back makes it an
  * hour from the other side. */
-static bool remove_left(int part, const char *name, const struct stat *about, int64_t now)
+static void remove_left(int part, const char *name, const struct stat *about, int64_t now)
 {
     const int64_t age = now - modified_ns(about);
     if (age < TEMPORARY_AGE * second_ns && age > -TEMPORARY_AGE * second_ns) {
-        return false;
+        return;
     }
     const int file = openat(part, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     const bool abandoned = file >= 0 && pdl_rtc_files_lock(file, 0) == 0;
-    const bool removed = (abandoned || S_ISLNK(about->st_mode)) && unlinkat(part, name, 0) == 0;
+    if (abandoned || S_ISLNK(about->st_mode)) {
+        (void)unlinkat(part, name, 0);
+    }
     if (file >= 0) {
         (void)close(file);
     }
-    return removed;
 }
 
 struct walk {
-    bool tidy;
     int64_t now;
     struct pdl_rtc_file_list *list;
-    uint64_t removed;
     int error; /* why it ended too early */
 };
 
@@ -309,7 +301,7 @@ static int64_t used_time(const struct walk *walk, int part, const char *name,
                          const struct stat *about)
 {
     const int64_t used = modified_ns(about);
-    if (walk->tidy && is_future(used, walk->now)) {
+    if (is_future(used, walk->now)) {
         const int file = openat(part, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
         if (file >= 0) {
             set_used(file, walk->now);
@@ -328,7 +320,7 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
         return true;
     }
     if (strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0) {
-        walk->removed += walk->tidy && remove_left(part, name, &about, walk->now);
+        remove_left(part, name, &about, walk->now);
         return true;
     }
     if (strlen(name) != PDL_RTC_FILE_NAME - 4) {
@@ -381,18 +373,15 @@ static int by_use(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-int pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed)
+int pdl_rtc_files_list(int base, struct pdl_rtc_file_list *list)
 {
     struct pdl_rtc_file_list made = {0};
-    struct walk walk = {.tidy = tidy, .now = now_ns(), .list = &made};
+    struct walk walk = {.now = now_ns(), .list = &made};
     bool more = true;
     for (unsigned part = 0; more && part < 256; part++) {
         char name[4];
         (void)snprintf(name, sizeof(name), "%02x", part);
         more = walk_part(&walk, base, name);
-    }
-    if (removed != NULL) {
-        *removed += walk.removed;
     }
     if (!more) {
         pdl_rtc_files_free(&made);

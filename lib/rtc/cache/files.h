@@ -37,19 +37,14 @@ enum pdl_rtc_files_state { PDL_RTC_FILES_OPEN, PDL_RTC_FILES_NONE, PDL_RTC_FILES
 enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
                                             int *base, char *why, size_t why_size);
 
-/* Likewise another base, of files that hold something else. */
-enum pdl_rtc_files_state pdl_rtc_files_open_base(const char *directory, const char *name, bool make,
-                                                 bool read_only, int *base, char *why,
-                                                 size_t why_size);
-
 /* Opens the part of the base, "AB", that a file of such a name is in; -1 with errno. */
 int pdl_rtc_files_part(int base, const char *name, bool read_only);
 
-/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; `touch`: it
- * is used now. NULL with errno, and with what is wrong with it in `*damage`, a clause: NULL where it is not
+/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; else
+ * it is used now. NULL with errno, and with what is wrong with it in `*damage`, a clause: NULL where it is not
  * there, or where this process lacks memory or descriptors for it. */
-unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, bool touch,
-                                  size_t *size, const char **damage);
+unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
+                                  const char **damage);
 
 void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME]);
 /* Whether a name is one; `key` gets what it says (no check). */
@@ -59,10 +54,9 @@ bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key);
 const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
                                 char *why, size_t why_size);
 
-/* Lists the files. With `tidy`, sets times from the future to now and removes what writers left behind;
- * `*removed` (may be NULL) counts that. 0, or errno where this process lacks memory
- * or descriptors for it. */
-int pdl_rtc_files_list(int base, bool tidy, struct pdl_rtc_file_list *list, uint64_t *removed);
+/* Lists the files, sets times from the future to now, and removes what writers left behind. 0, or errno where this
+ * process lacks memory or descriptors for it. */
+int pdl_rtc_files_list(int base, struct pdl_rtc_file_list *list);
 void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
 
 /* Removes the one used longest ago until the rest takes at most `capacity` bytes; never `keep` (may be NULL).

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/error.h"
 #include "rtc/compile/log.h"
@@ -22,9 +21,7 @@ struct loaded {
 
 /* One making of a key, for those who wait for it. */
 struct pdl_rtc_attempt {
-    pthread_t maker;
-    uint64_t deadline; /* CLOCK_MONOTONIC in nanoseconds: from then on nobody waits for it */
-    size_t users;      /* its maker and those who wait */
+    size_t users; /* its maker and those who wait */
     bool done, failed;
     pdl_error error;
     char *log;
@@ -36,8 +33,7 @@ struct text {
     struct pdl_rtc_key key;
     pdl_rtc_image *image;
     struct loaded *loaded;
-    struct pdl_rtc_attempt *attempt; /* the newest; NULL: nobody is making it */
-    size_t makers;                   /* of all attempts that have not landed */
+    struct pdl_rtc_attempt *attempt; /* NULL: nobody is making it */
 };
 
 struct pdl_rtc_flights {
@@ -47,7 +43,6 @@ struct pdl_rtc_flights {
     struct loaded *kept; /* that nobody shall find */
     uint32_t kernels;
     size_t code; /* bytes of the images' */
-    uint64_t limit_ns;
 };
 
 /* ------------------------------------------------------------------------------------------------
@@ -111,13 +106,6 @@ static void leave_attempt(struct pdl_rtc_attempt *attempt)
     }
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* ------------------------------------------------------------------------------------------------
  * Flights, under the lock
  * ---------------------------------------------------------------------------------------------- */
@@ -134,8 +122,7 @@ static bool take_found(const struct text *text, struct pdl_rtc_flight *flight)
 }
 
 /* Makes the calling thread the maker. False without memory. */
-static bool become_maker(const struct pdl_rtc_flights *flights, struct pdl_rtc_flight *flight,
-                         struct text **at)
+static bool become_maker(struct pdl_rtc_flight *flight, struct text **at)
 {
     struct text *text = *at;
     struct pdl_rtc_attempt *attempt = calloc(1, sizeof(*attempt));
@@ -153,26 +140,20 @@ static bool become_maker(const struct pdl_rtc_flights *flights, struct pdl_rtc_f
         text->key = *flight->key;
         *at = text;
     }
-    attempt->maker = pthread_self();
-    attempt->deadline = clock_ns() + flights->limit_ns;
     attempt->users = 1;
     text->attempt = attempt;
-    text->makers++;
-    flight->attempt = attempt;
     if (text->image != NULL) {
         flight->image = pdl_rtc_image_retain(text->image);
     }
     return true;
 }
 
-/* Waits for the attempt of another thread, until its deadline. False if it failed. */
+/* Waits for the attempt of another thread. False if it failed. */
 static bool wait_for(struct pdl_rtc_flights *flights, struct pdl_rtc_attempt *attempt)
 {
     attempt->users++;
-    while (!attempt->done && clock_ns() < attempt->deadline) {
-        const struct timespec until = {.tv_sec = (time_t)(attempt->deadline / 1000000000),
-                                       .tv_nsec = (long)(attempt->deadline % 1000000000)};
-        (void)pthread_cond_timedwait(&flights->landed, &flights->lock, &until);
+    while (!attempt->done) {
+        (void)pthread_cond_wait(&flights->landed, &flights->lock);
     }
     const bool failed = attempt->failed;
     if (failed) {
@@ -195,12 +176,11 @@ enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
             break;
         }
         struct pdl_rtc_attempt *attempt = *at != NULL ? (*at)->attempt : NULL;
-        if (attempt == NULL || !flight->may_wait || clock_ns() >= attempt->deadline) {
-            if (!become_maker(flights, flight, at)) {
+        if (attempt == NULL) {
+            if (!become_maker(flight, at)) {
                 (void)PDL_NO_MEMORY();
                 state = PDL_RTC_FLIGHT_FAILED;
             }
-            flight->late = attempt != NULL;
             break;
         }
         flight->waited = true;
@@ -213,14 +193,6 @@ enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
     return state;
 }
 
-void pdl_rtc_flight_extend(struct pdl_rtc_flights *flights, const struct pdl_rtc_flight *flight,
-                           uint64_t more_ns)
-{
-    (void)pthread_mutex_lock(&flights->lock);
-    flight->attempt->deadline = clock_ns() + flights->limit_ns + more_ns;
-    (void)pthread_mutex_unlock(&flights->lock);
-}
-
 static void keep_image(struct pdl_rtc_flights *flights, struct text *text, pdl_rtc_image *image)
 {
     if (text->image == NULL && image != NULL && image->code_size <= max_code - flights->code) {
@@ -229,15 +201,12 @@ static void keep_image(struct pdl_rtc_flights *flights, struct text *text, pdl_r
     }
 }
 
-static void end_attempt(struct pdl_rtc_flights *flights, struct text *text,
-                        struct pdl_rtc_attempt *attempt, pdl_status status)
+static void end_attempt(struct pdl_rtc_flights *flights, struct text *text, pdl_status status)
 {
-    if (text->attempt == attempt) {
-        text->attempt = NULL;
-    }
-    text->makers--;
+    struct pdl_rtc_attempt *attempt = text->attempt;
+    text->attempt = NULL;
     attempt->done = true;
-    if (status != PDL_SUCCESS && status != PDL_ERROR_CANCELLED) {
+    if (status != PDL_SUCCESS) {
         attempt->failed = true;
         attempt->error = *pdl_last_error();
         attempt->log = strdup(pdl_rtc_log());
@@ -253,16 +222,14 @@ bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_f
     bool kept = kernel == NULL;
     struct text **at = find(flights, flight->key);
     struct text *text = *at;
-    if (text != NULL) { /* it is there, as the caller is one of its makers */
+    if (text != NULL) { /* it is there, as the caller makes it */
         if (!kept) {
-            /* Another attempt may have been faster: its kernel is the one that is found. */
-            const bool first = find_loaded(text, flight->name) == NULL;
-            kept = add_loaded(first ? &text->loaded : &flights->kept, flight->name, kernel);
+            kept = add_loaded(&text->loaded, flight->name, kernel);
             flights->kernels += kept;
         }
         keep_image(flights, text, image);
-        end_attempt(flights, text, flight->attempt, status);
-        if (text->image == NULL && text->loaded == NULL && text->makers == 0) {
+        end_attempt(flights, text, status);
+        if (text->image == NULL && text->loaded == NULL) {
             *at = text->next;
             free(text);
         }
@@ -284,23 +251,12 @@ bool pdl_rtc_flights_keep(struct pdl_rtc_flights *flights, pdl_kernel *kernel)
  * All of them
  * ---------------------------------------------------------------------------------------------- */
 
-/* Waits by the clock that nobody sets. */
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(condition, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-}
-
-struct pdl_rtc_flights *pdl_rtc_flights_make(uint64_t limit_ns)
+struct pdl_rtc_flights *pdl_rtc_flights_make(void)
 {
     struct pdl_rtc_flights *made = calloc(1, sizeof(*made));
     if (made != NULL) {
-        made->limit_ns = limit_ns;
         (void)pthread_mutex_init(&made->lock, NULL);
-        init_condition(&made->landed);
+        (void)pthread_cond_init(&made->landed, NULL);
     }
     return made;
 }
@@ -343,15 +299,14 @@ void pdl_rtc_flights_before_fork(struct pdl_rtc_flights *flights)
     (void)pthread_mutex_lock(&flights->lock);
 }
 
-/* The thread that forked may be a maker: its callback may fork. Those of the others never land. */
+/* Those of other threads never land, and the one that forked makes nothing. */
 static void drop_attempts(struct pdl_rtc_flights *flights)
 {
     for (size_t i = 0; i < BUCKETS; i++) {
         for (struct text *text = flights->buckets[i]; text != NULL; text = text->next) {
-            struct pdl_rtc_attempt *attempt = text->attempt;
-            if (attempt != NULL && !pthread_equal(attempt->maker, pthread_self())) {
+            if (text->attempt != NULL) {
+                free_attempt(text->attempt);
                 text->attempt = NULL;
-                free_attempt(attempt);
             }
         }
     }
@@ -361,7 +316,7 @@ void pdl_rtc_flights_after_fork(struct pdl_rtc_flights *flights, bool child)
 {
     if (child) {
         drop_attempts(flights);
-        init_condition(&flights->landed); /* nobody waits */
+        (void)pthread_cond_init(&flights->landed, NULL); /* nobody waits */
     }
     (void)pthread_mutex_unlock(&flights->lock);
 }

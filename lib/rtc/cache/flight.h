@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cache has by key, and who is at making it: one thread at a time for each key, unless it takes too
- * long. */
+/* What a cache has by key, and who is at making it: one thread at a time for each key. */
 #ifndef PDL_RTC_FLIGHT_H
 #define PDL_RTC_FLIGHT_H
 
@@ -9,26 +8,19 @@
 
 struct pdl_rtc_flights;
 
-/* An attempt is waited for until it is `limit_ns` old: one of those who wait then makes another, and the
- * others wait for that. */
-struct pdl_rtc_flights *pdl_rtc_flights_make(uint64_t limit_ns);
+struct pdl_rtc_flights *pdl_rtc_flights_make(void);
 /* Destroys the kernels, too. */
 void pdl_rtc_flights_free(struct pdl_rtc_flights *flights);
 /* How many kernels it has. */
 uint32_t pdl_rtc_flights_kernels(struct pdl_rtc_flights *flights);
 
-struct pdl_rtc_attempt;
-
 /* What a thread wants, and what it got. */
 struct pdl_rtc_flight {
     const struct pdl_rtc_key *key;
-    const char *name;                /* the kernel that is wanted; NULL: the image */
-    bool may_wait;                   /* for another thread; else it makes what another is making */
-    struct pdl_rtc_attempt *attempt; /* the caller's own, with MAKE */
+    const char *name;     /* the kernel that is wanted; NULL: the image */
     pdl_rtc_image *image; /* a reference of the caller's; with `name` only what is there already */
     pdl_kernel *kernel;
     bool waited; /* for another thread that made it */
-    bool late;   /* with MAKE: another is at it for too long, or is not to be waited for */
 };
 
 enum pdl_rtc_flight_state {
@@ -40,14 +32,10 @@ enum pdl_rtc_flight_state {
 enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
                                                struct pdl_rtc_flight *flight);
 
-/* Its attempt is as if it began now, and in addition may take as long as that. */
-void pdl_rtc_flight_extend(struct pdl_rtc_flights *flights, const struct pdl_rtc_flight *flight,
-                           uint64_t more_ns);
-
 /* Ends what start() returned MAKE for, and wakes those who wait. `image` and `kernel` (which becomes the
  * flights') are NULL where they are not to be found again. With a `status` that is an error, those who wait
- * fail as well, of the thread's last error; but not of a cancellation. False if there was no memory to keep
- * the kernel, which is the caller's still. */
+ * fail as well, of the thread's last error. False if there was no memory to keep the kernel, which is the
+ * caller's still. */
 bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_flight *flight,
                          pdl_status status, pdl_rtc_image *image, pdl_kernel *kernel);
 

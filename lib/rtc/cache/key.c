@@ -40,29 +40,12 @@ static void add_dependencies(struct pdl_rtc_sequence *sequence,
     }
 }
 
-/* All of it: a field that is not here would give two kernels one key. */
-_Static_assert(sizeof(pdl_instrument_options) == 48, "add_instrument() adds each field");
-
-static void add_instrument(struct pdl_rtc_sequence *sequence, const pdl_instrument_options *options)
-{
-    pdl_rtc_sequence_number(sequence, pdl_instrument_revision());
-    pdl_rtc_sequence_number(sequence, options->flags);
-    pdl_rtc_sequence_number(sequence, (uint64_t)options->wait);
-    pdl_rtc_sequence_number(sequence, (uint64_t)options->trigger);
-    add_texts(sequence, options->constant_params, options->constant_param_count);
-    add_texts(sequence, options->kernels, options->kernel_count);
-}
-
 /* All that a compilation reads. */
 static void add_inputs(struct pdl_rtc_sequence *sequence, const struct pdl_rtc_request *request,
                        const struct pdl_rtc_dependencies *dependencies)
 {
     pdl_rtc_sequence_number(sequence, request->output);
-    const uint64_t instruments = (uint64_t)pdl_rtc_request_instruments(request) << 32;
-    pdl_rtc_sequence_number(sequence, instruments | (request->flags & ~(uint32_t)PDL_RTC_NO_CACHE));
-    if (instruments != 0) {
-        add_instrument(sequence, &request->instrument);
-    }
+    pdl_rtc_sequence_number(sequence, request->flags & ~(uint32_t)PDL_RTC_NO_CACHE);
     pdl_rtc_sequence_text(sequence, request->target);
     add_texts(sequence, (const char *const *)request->arguments.items, request->arguments.count);
     pdl_rtc_sequence_text(sequence, request->program);
@@ -72,22 +55,16 @@ static void add_inputs(struct pdl_rtc_sequence *sequence, const struct pdl_rtc_r
     add_dependencies(sequence, dependencies);
 }
 
-static uint64_t identify(const struct pdl_rtc_compiler *compiler,
-                         const struct pdl_rtc_linker *linker)
+static uint64_t identify(const struct pdl_rtc_compiler *compiler)
 {
-    uint64_t hash = pdl_rtc_hash_short(compiler->identity.bytes, compiler->identity.size,
-                                       (uint64_t)compiler->number);
-    if (linker != NULL) {
-        hash = pdl_rtc_hash_short(linker->identity.bytes, linker->identity.size,
-                                  hash ^ (uint64_t)linker->number);
-    }
+    const uint64_t hash = pdl_rtc_hash_short(compiler->identity.bytes, compiler->identity.size,
+                                             (uint64_t)compiler->number);
     return hash != 0 ? hash : 1;
 }
 
 pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
                             const struct pdl_rtc_dependencies *dependencies,
-                            const struct pdl_rtc_compiler *compiler,
-                            const struct pdl_rtc_linker *linker, struct pdl_rtc_key *key)
+                            const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key)
 {
     struct pdl_rtc_sequence *sequence = pdl_rtc_sequence_begin();
     if (sequence == NULL) {
@@ -97,6 +74,6 @@ pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
     add_texts(sequence, request->names, request->name_count);
     add_inputs(sequence, request, dependencies);
     pdl_rtc_sequence_end(sequence, &key->text, &key->check);
-    key->compilers = compiler != NULL ? identify(compiler, linker) : 0;
+    key->compilers = compiler != NULL ? identify(compiler) : 0;
     return PDL_SUCCESS;
 }

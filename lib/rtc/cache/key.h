@@ -5,24 +5,22 @@
 
 #include "rtc/compiler.h"
 #include "rtc/hash.h"
-#include "rtc/linker.h"
 #include "rtc/request/includes.h"
 
 /* Changes with whatever changes what is made of the same request, and with the format of a file. */
 enum { PDL_RTC_SCHEMA = 2 };
 
 struct pdl_rtc_key {
-    /* All but the compilers: schema, output, target, flags, instrumentation, arguments, names, program,
+    /* All but the compiler: schema, output, target, flags, arguments, names, program,
      * source, headers, the embedded ones, what is included from disk. */
     struct pdl_rtc_hash text;
     struct pdl_rtc_hash check; /* the same bytes with another seed: kept in the file and compared */
-    uint64_t compilers; /* the identities of NVRTC, and where it links of nvJitLink; 0: not known */
+    uint64_t compilers;        /* the identity of NVRTC; 0: not known */
 };
 
-/* `linker` is NULL where the output does not need it, `compiler` where there is none. */
+/* `compiler` is NULL where there is none. */
 pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
                             const struct pdl_rtc_dependencies *dependencies,
-                            const struct pdl_rtc_compiler *compiler,
-                            const struct pdl_rtc_linker *linker, struct pdl_rtc_key *key);
+                            const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key);
 
 #endif /* PDL_RTC_KEY_H */

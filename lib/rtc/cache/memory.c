@@ -82,7 +82,6 @@ static void put_texts(struct walk *walk, const char *const *texts, uint64_t coun
 static bool put_question(struct walk *walk, const struct pdl_rtc_question *question)
 {
     const pdl_rtc_options *const options = question->options;
-    const pdl_instrument_options *const instrument = &question->instrument;
     const bool named = options->target != NULL;
     walk->whole = true;
     put_text(walk, question->source);
@@ -92,10 +91,6 @@ static bool put_question(struct walk *walk, const struct pdl_rtc_question *quest
     put_number(walk, (uint64_t)options->output << 32 | options->flags);
     put_texts(walk, options->arguments, options->argument_count);
     put_texts(walk, options->names, options->name_count);
-    put_number(walk, (uint64_t)instrument->size << 32 | instrument->flags);
-    put_number(walk, (uint64_t)(uint32_t)instrument->wait << 32 | (uint32_t)instrument->trigger);
-    put_texts(walk, instrument->constant_params, instrument->constant_param_count);
-    put_texts(walk, instrument->kernels, instrument->kernel_count);
     walk->whole = walk->whole && options->header_count <= PDL_RTC_COUNT_MAX &&
                   (options->header_count == 0 || options->headers != NULL);
     for (size_t i = 0; walk->whole && i < options->header_count; i++) {
@@ -111,8 +106,7 @@ bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source
     struct walk walk = {.hash = 0};
     *question = (struct pdl_rtc_question){
         .source = source, .name = name, .options = options, .device = device};
-    if (pdl_rtc_request_instrument(options, &question->instrument) != PDL_SUCCESS ||
-        !put_question(&walk, question)) {
+    if (!put_question(&walk, question)) {
         return false;
     }
     question->size = walk.at;

@@ -10,7 +10,6 @@
 struct pdl_rtc_question {
     const char *source, *name;
     const pdl_rtc_options *options;
-    pdl_instrument_options instrument;
     int device;
     size_t size; /* of the bytes in which different questions differ */
     uint64_t hash;

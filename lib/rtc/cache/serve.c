@@ -24,34 +24,9 @@ struct job {
     struct pdl_rtc_request request;
     struct pdl_rtc_dependencies dependencies;
     struct pdl_rtc_key key;
-    struct pdl_rtc_flight *flight; /* NULL: of a text that is compiled for this call alone */
     uint64_t started;
     bool keep; /* what is made is what its key says */
 };
-
-/* What this thread is compiling, the newest first: more than one where `progress` asks for another text. */
-struct making {
-    const struct pdl_rtc_key *key;
-    const struct making *outer;
-};
-static _Thread_local const struct making *making;
-
-/* Such a call would wait for itself, or compile without end. */
-static bool is_making(const struct pdl_rtc_key *key)
-{
-    const struct making *at = making;
-    while (at != NULL && !(pdl_rtc_hash_equal(at->key->text, key->text) &&
-                           pdl_rtc_hash_equal(at->key->check, key->check))) {
-        at = at->outer;
-    }
-    return at != NULL;
-}
-
-/* Who is waited for may wait for others, and these for this thread: so it waits for nobody. */
-static bool may_wait(void)
-{
-    return making == NULL;
-}
 
 static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 {
@@ -68,10 +43,7 @@ static void count_hit(const struct job *job, enum pdl_rtc_counter counter)
 static pdl_status compile(struct job *job, pdl_rtc_image **image)
 {
     const uint64_t from = clock_ns();
-    const struct making here = {.key = &job->key, .outer = making};
-    making = &here;
     const pdl_status status = pdl_rtc_compile_request(&job->request, image);
-    making = here.outer;
     pdl_rtc_cache_count(job->cache, PDL_RTC_COMPILE_NS, clock_ns() - from);
     pdl_rtc_cache_count(job->cache, status == PDL_SUCCESS ? PDL_RTC_MISSES : PDL_RTC_FAILURES, 1);
     return status;
@@ -136,18 +108,15 @@ static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
     char why[160] = "";
     struct pdl_rtc_held lock;
     pdl_rtc_cache *cache = job->cache;
-    /* Who was late in memory need not wait for this process's own lock. */
-    const uint64_t limit_ns = may_wait() && !job->flight->late ? cache->wait_ns : 0;
+    const uint64_t limit_ns = cache->wait_ns;
     if (!cache->writes) {
         return compile_and_store(job, image);
     }
-    pdl_rtc_flight_extend(cache->flights, job->flight, limit_ns);
     const int error =
         pdl_rtc_store_lock(cache->store, &job->key, limit_ns, &lock, why, sizeof(why));
     if (error != 0 && !(error == EAGAIN && limit_ns == 0)) {
         pdl_rtc_cache_problem(cache, "%s: %s", short_directory(cache->store).text, why);
     }
-    pdl_rtc_flight_extend(cache->flights, job->flight, 0);
     pdl_status status = PDL_SUCCESS;
     pdl_rtc_image *found = NULL;
     if (error == 0 || error == EAGAIN) {
@@ -197,19 +166,16 @@ static void end_job(struct job *job)
     pdl_rtc_request_free(&job->request);
 }
 
-/* Compilers that are not there leave the key without them: a folder may have the image all the same. */
+/* A compiler that is not there leaves the key without it: a folder may have the image all the same. */
 static pdl_status make_key(struct job *job)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
-    const struct pdl_rtc_linker *linker = NULL;
     const pdl_error before = *pdl_last_error();
-    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS ||
-        (pdl_rtc_request_links(&job->request) && pdl_rtc_linker_open(&linker) != PDL_SUCCESS)) {
+    if (pdl_rtc_compiler_open(&compiler) != PDL_SUCCESS) {
         compiler = NULL;
-        linker = NULL;
         (void)pdl_error_record(&before);
     }
-    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, linker, &job->key);
+    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
 }
 
 static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *program,
@@ -231,12 +197,6 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
     if (status == PDL_SUCCESS) {
         status = make_key(job);
     }
-    if (status == PDL_SUCCESS && is_making(&job->key)) {
-        status = PDL_FAIL(PDL_ERROR_BUSY,
-                          "this thread is compiling %.100s and asks for it: `progress` may ask "
-                          "only for other texts",
-                          job->request.program);
-    }
     if (status != PDL_SUCCESS) {
         end_job(job);
     }
@@ -253,8 +213,6 @@ static bool is_uncacheable(const struct job *job)
  * thread that tried. */
 static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
 {
-    flight->may_wait = may_wait();
-    job->flight = flight;
     const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
     if (state == PDL_RTC_FLIGHT_FAILED) {
         *status = (pdl_status)pdl_last_error()->status;

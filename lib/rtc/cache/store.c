@@ -79,8 +79,7 @@ static pdl_status read_image(struct pdl_rtc_store *store, int part, const char *
 {
     const char *damage = NULL;
     size_t size = 0;
-    unsigned char *bytes =
-        pdl_rtc_files_read(part, name, store->read_only, !store->read_only, &size, &damage);
+    unsigned char *bytes = pdl_rtc_files_read(part, name, store->read_only, &size, &damage);
     if (bytes == NULL && errno == ENOMEM) {
         return PDL_NO_MEMORY();
     }
@@ -160,7 +159,7 @@ pdl_status pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_
 static void make_room(struct pdl_rtc_store *store, const char *keep, uint64_t *evicted)
 {
     struct pdl_rtc_file_list list = {0};
-    if (pdl_rtc_files_list(store->base, true, &list, NULL) != 0) {
+    if (pdl_rtc_files_list(store->base, &list) != 0) {
         return;
     }
     if (list.bytes > store->capacity) {

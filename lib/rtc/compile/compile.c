@@ -38,18 +38,6 @@ static pdl_status check_target(const struct pdl_rtc_job *job)
                           compiler->number % 1000 / 10, target);
 }
 
-static pdl_status check_flags(const struct pdl_rtc_job *job)
-{
-    const struct pdl_rtc_compiler *compiler = job->compiler;
-    const uint32_t flags = job->request->flags;
-    if ((flags & PDL_RTC_MINIMAL) != 0 && !pdl_rtc_compiler_has_minimal(compiler)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_COMPILER_TOO_OLD, "flags",
-                              "NVRTC %d.%d has no --minimal, which 12.4 has",
-                              compiler->number / 1000, compiler->number % 1000 / 10);
-    }
-    return PDL_SUCCESS;
-}
-
 static bool is_the_callers(const struct pdl_rtc_request *request, const char *name)
 {
     for (size_t i = 0; i < request->header_count; i++) {
@@ -97,20 +85,6 @@ static pdl_status create(struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-/* On the compiling thread or, it is said, another. Once it has cancelled it does so to the end. An NVRTC
- * that a cancellation crashes goes on, and what it makes is dropped. */
-static int ask_caller(void *payload, void *unused)
-{
-    struct pdl_rtc_job *job = payload;
-    (void)unused;
-    if (!atomic_load_explicit(&job->cancelled, memory_order_relaxed) &&
-        job->request->progress(job->request->progress_context) != 0) {
-        atomic_store_explicit(&job->cancelled, true, memory_order_relaxed);
-    }
-    return pdl_rtc_compiler_stops(job->compiler) &&
-           atomic_load_explicit(&job->cancelled, memory_order_relaxed);
-}
-
 /* Makes NVRTC's log the thread's. */
 static pdl_status take_log(const struct pdl_rtc_job *job)
 {
@@ -129,37 +103,24 @@ static pdl_status take_log(const struct pdl_rtc_job *job)
     return PDL_SUCCESS;
 }
 
-/* What NVRTC makes; machine code of instrumented kernels is made of PTX later. */
-static pdl_rtc_output code_form(const struct pdl_rtc_request *request)
-{
-    return pdl_rtc_request_instruments(request) ? PDL_RTC_PTX : (pdl_rtc_output)request->output;
-}
-
 static pdl_status call_compile(struct pdl_rtc_job *job, nvrtcResult *result)
 {
-    enum { OWN = 2 };
     const struct pdl_rtc_request *request = job->request;
     char architecture[PDL_RTC_TARGET_SIZE + 32];
     size_t count = 0;
-    const char **options = malloc((request->arguments.count + OWN) * sizeof(*options));
+    const char **options = malloc((request->arguments.count + 1) * sizeof(*options));
     if (options == NULL) {
         return PDL_NO_MEMORY();
     }
     const char *target = request->target;
-    const bool virtual = code_form(request) == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
+    const bool virtual = request->output == PDL_RTC_PTX && strncmp(target, "sm_", 3) == 0;
     (void)snprintf(architecture, sizeof(architecture), "--gpu-architecture=%s%s",
                    virtual ? "compute_" : "", virtual ? target + 3 : target);
-    if ((request->flags & PDL_RTC_MINIMAL) != 0) {
-        options[count++] = "--minimal";
-    }
     for (size_t i = 0; i < request->arguments.count; i++) {
         options[count++] = request->arguments.items[i];
     }
     options[count++] =
         architecture; /* NVRTC takes the last one, whatever the caller's options say */
-    if (request->progress != NULL && job->compiler->flow_callback != NULL) {
-        (void)job->compiler->flow_callback(job->program, ask_caller, job);
-    }
     *result = job->compiler->compile(job->program, (int)count, options);
     free((void *)options);
     return PDL_SUCCESS;
@@ -183,7 +144,7 @@ static pdl_status compile(struct pdl_rtc_job *job)
 static pdl_status take_code(struct pdl_rtc_job *job)
 {
     const struct pdl_rtc_compiler *compiler = job->compiler;
-    const bool ptx = code_form(job->request) == PDL_RTC_PTX;
+    const bool ptx = job->request->output == PDL_RTC_PTX;
     const char *call = ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN";
     nvrtcResult result =
         (ptx ? compiler->ptx_size : compiler->cubin_size)(job->program, &job->code_size);
@@ -196,17 +157,6 @@ static pdl_status take_code(struct pdl_rtc_job *job)
     }
     result = (ptx ? compiler->ptx : compiler->cubin)(job->program, (char *)job->code);
     return result == 0 ? PDL_SUCCESS : pdl_rtc_job_fail_call(job, call, result);
-}
-
-/* Makes of NVRTC's code what was asked for. */
-static pdl_status finish_code(struct pdl_rtc_job *job)
-{
-    pdl_status status = PDL_SUCCESS;
-    if (pdl_rtc_request_instruments(job->request)) {
-        status = pdl_rtc_job_instrument(job);
-    }
-    return status == PDL_SUCCESS && pdl_rtc_request_links(job->request) ? pdl_rtc_job_link(job)
-                                                                        : status;
 }
 
 /* ---- the image ------------------------------------------------------------------------------ */
@@ -245,7 +195,6 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     made->output = request->output;
     memcpy(made->target, request->target, sizeof(made->target));
     made->compiler_version = job->compiler->number;
-    made->linker_version = job->linker != NULL ? job->linker->number : 0;
     made->program = strdup(request->program);
     made->log = strdup(pdl_rtc_log());
     made->code = job->code;
@@ -265,21 +214,15 @@ static pdl_status make_image(struct pdl_rtc_job *job, pdl_rtc_image **image)
     return PDL_SUCCESS;
 }
 
-/* Everything between the compilers being there and the image. */
+/* Everything between the compiler being there and the image. */
 static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
 {
     pdl_status status = check_target(job);
-    if (status == PDL_SUCCESS) {
-        status = check_flags(job);
-    }
     if (status == PDL_SUCCESS) {
         status = compile(job);
     }
     if (status == PDL_SUCCESS) {
         status = take_code(job);
-    }
-    if (status == PDL_SUCCESS) {
-        status = finish_code(job);
     }
     if (status == PDL_SUCCESS) {
         status = make_image(job, image);
@@ -290,12 +233,8 @@ static pdl_status run(struct pdl_rtc_job *job, pdl_rtc_image **image)
 pdl_status pdl_rtc_compile_request(const struct pdl_rtc_request *request, pdl_rtc_image **image)
 {
     struct pdl_rtc_job job = {.request = request};
-    atomic_init(&job.cancelled, false);
     pdl_rtc_log_set("");
     pdl_status status = pdl_rtc_compiler_open(&job.compiler);
-    if (status == PDL_SUCCESS && pdl_rtc_request_links(request)) {
-        status = pdl_rtc_linker_open(&job.linker);
-    }
     if (status != PDL_SUCCESS) {
         return status;
     }
@@ -323,12 +262,11 @@ pdl_status pdl_rtc_compile(const char *program, const char *source, const pdl_rt
     return status;
 }
 
-/* ---- which compilers there are ------------------------------------------------------------- */
+/* ---- which compiler there is ------------------------------------------------------------- */
 
 pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
 {
     const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker;
     pdl_rtc_compiler_info known = {.size = (uint32_t)sizeof(known)};
     pdl_status status = pdl_sized_check(info, "info");
     if (status == PDL_SUCCESS) {
@@ -337,16 +275,8 @@ pdl_status pdl_rtc_compiler_get(pdl_rtc_compiler_info *info)
     if (status != PDL_SUCCESS) {
         return status;
     }
-    const pdl_error before = *pdl_last_error();
-    if (pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
-        known.linker_version = linker->number;
-    } else {
-        (void)pdl_error_record(&before); /* no linker is no error here */
-    }
     known.version = compiler->number;
     known.newest_architecture = compiler->newest;
-    known.has_minimal = pdl_rtc_compiler_has_minimal(compiler);
-    known.has_progress = compiler->flow_callback != NULL;
     (void)snprintf(known.path, sizeof(known.path), "%.*s", (int)sizeof(known.path) - 1,
                    compiler->path);
     pdl_sized_copy(info, &known, sizeof(known));

@@ -18,7 +18,6 @@
 #include "os/environment.h"
 #include "rtc/compiler.h"
 #include "rtc/directory.h"
-#include "rtc/linker.h"
 
 enum {
     DUMPS_KEPT = 32,
@@ -149,7 +148,6 @@ static void write_command(FILE *file, const struct pdl_rtc_request *request)
 static void write_head(FILE *file, const struct pdl_rtc_request *request)
 {
     const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker;
     (void)fprintf(file, "# libpdl-rtc %d.%d.%d: a compilation that failed\n", PDL_VERSION_MAJOR,
                   PDL_VERSION_MINOR, PDL_VERSION_PATCH);
     (void)fprintf(file, "# program: %s\n# target: %s\n# output: %s\n", request->program,
@@ -157,15 +155,6 @@ static void write_head(FILE *file, const struct pdl_rtc_request *request)
     if (pdl_rtc_compiler_open(&compiler) == PDL_SUCCESS) {
         write_version(file, "NVRTC", compiler->number);
         (void)fprintf(file, "# NVRTC's file: %s\n", compiler->path);
-    }
-    if (pdl_rtc_request_links(request) && pdl_rtc_linker_open(&linker) == PDL_SUCCESS) {
-        write_version(file, "nvJitLink", linker->number);
-    }
-    (void)fprintf(file, "# flags: %s\n",
-                  (request->flags & PDL_RTC_MINIMAL) != 0 ? "--minimal" : "none");
-    if (pdl_rtc_request_instruments(request)) {
-        (void)fprintf(file, "# instrumented: pdl_instrument_wait %d, pdl_instrument_trigger %d\n",
-                      (int)request->instrument.wait, (int)request->instrument.trigger);
     }
     for (size_t i = 0; i < request->arguments.count; i++) {
         (void)fprintf(file, "# option: %s\n", request->arguments.items[i]);

@@ -136,9 +136,6 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
     switch (result) {
     case NVRTC_OUT_OF_MEMORY:
         return PDL_FAIL_CALL(PDL_ERROR_OUT_OF_MEMORY, call, result, "%s: no memory", call);
-    case NVRTC_CANCELLED:
-        return PDL_FAIL_CALL(PDL_ERROR_CANCELLED, call, result, "%.100s was cancelled",
-                             job->request->program);
     case NVRTC_INVALID_INPUT:
         return PDL_FAIL_CALL(PDL_ERROR_INVALID_ARGUMENT, call, result, "%s refuses %.100s: %s",
                              call, job->request->program, job->compiler->error_string(result));
@@ -158,10 +155,6 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
 
 pdl_status pdl_rtc_job_judge(struct pdl_rtc_job *job, nvrtcResult result)
 {
-    /* It may be too late for NVRTC to stop, and the caller wants no kernel all the same. */
-    if (atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
-        result = NVRTC_CANCELLED;
-    }
     switch (result) {
     case 0:
         return PDL_SUCCESS;

@@ -24,8 +24,7 @@ struct pdl_rtc_image {
     size_t code_size;
     struct pdl_rtc_image_kernel *kernels;
     size_t kernel_count;
-    int32_t compiler_version; /* NVRTC's, and nvJitLink's where it linked; else 0 */
-    int32_t linker_version;
+    int32_t compiler_version; /* NVRTC's */
 };
 
 /* One more reference. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One compilation under way, between compile.c, failure.c, link.c and rewrite.c. */
+/* One compilation under way, between compile.c and failure.c. */
 #ifndef PDL_RTC_JOB_H
 #define PDL_RTC_JOB_H
 
-#include <stdatomic.h>
-
 #include "rtc/compiler.h"
-#include "rtc/linker.h"
 #include "rtc/request/request.h"
 
 /* Of nvrtc.h. */
@@ -16,16 +13,13 @@ enum {
     NVRTC_INVALID_OPTION = 5,
     NVRTC_COMPILATION = 6,
     NVRTC_BUILTIN_OPERATION_FAILURE = 7,
-    NVRTC_NAME_EXPRESSION_NOT_VALID = 10,
-    NVRTC_CANCELLED = 16
+    NVRTC_NAME_EXPRESSION_NOT_VALID = 10
 };
 
 struct pdl_rtc_job {
     const struct pdl_rtc_compiler *compiler;
-    const struct pdl_rtc_linker *linker; /* where it links, else NULL */
     const struct pdl_rtc_request *request;
     nvrtcProgram program;
-    atomic_bool cancelled;
     unsigned char *code;
     size_t code_size;
 };
@@ -38,11 +32,5 @@ pdl_status pdl_rtc_job_fail_call(const struct pdl_rtc_job *job, const char *call
 
 /* Records PDL_ERROR_COMPILE: "FIRST ERROR OF THE LOG; all of it in FILE", and writes that file. */
 pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result);
-
-/* Replaces the job's PTX by the cubin that nvJitLink makes of it. */
-pdl_status pdl_rtc_job_link(struct pdl_rtc_job *job);
-
-/* Replaces the job's PTX by the instrumented one; the thread's log gets the kernels that are refused. */
-pdl_status pdl_rtc_job_instrument(struct pdl_rtc_job *job);
 
 #endif /* PDL_RTC_JOB_H */

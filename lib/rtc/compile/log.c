@@ -67,19 +67,6 @@ void pdl_rtc_log_set(const char *text)
     }
 }
 
-void pdl_rtc_log_add(const char *text)
-{
-    const size_t before = strlen(pdl_rtc_log());
-    const size_t size = strlen(text);
-    char *both = malloc(before + size + 1);
-    if (both != NULL) {
-        memcpy(both, pdl_rtc_log(), before);
-        memcpy(both + before, text, size + 1);
-        pdl_rtc_log_set(both);
-        free(both);
-    }
-}
-
 const char *pdl_rtc_log(void)
 {
     return log_here.text != NULL ? log_here.text : "";

@@ -8,9 +8,6 @@
 /* Makes a text the calling thread's log. Where memory is short it becomes "". */
 void pdl_rtc_log_set(const char *text);
 
-/* Adds to it. Where memory is short it stays as it is. */
-void pdl_rtc_log_add(const char *text);
-
 /* Room for a log of `size` bytes and a NUL, which begins as ""; NULL where memory is short. It is the
  * thread's log from now on, and what is written there shows. */
 char *pdl_rtc_log_room(size_t size);

@@ -247,76 +247,11 @@ static pdl_status check_headers(struct pdl_rtc_request *request, const pdl_rtc_o
     return PDL_SUCCESS;
 }
 
-/* ---- instrumentation ------------------------------------------------------------------------ */
-
-static pdl_status check_list(const char *const *list, uint64_t count, const char *name)
-{
-    if ((list == NULL && count > 0) || count > PDL_RTC_COUNT_MAX) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name,
-                              list == NULL ? "%s is NULL, and there are %llu of it"
-                                           : "%s: %llu are too many",
-                              name, (unsigned long long)count);
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        if (list[i] == NULL) {
-            return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, name, "%s[%llu] is NULL", name,
-                                  (unsigned long long)i);
-        }
-    }
-    return PDL_SUCCESS;
-}
-
-/* NVRTC's PTX has no names of parameters: a name would match none, and say nothing of it. */
-static pdl_status check_constants(const pdl_instrument_options *instrument)
-{
-    pdl_status status = check_list(instrument->constant_params, instrument->constant_param_count,
-                                   "constant_params");
-    for (uint64_t i = 0; status == PDL_SUCCESS && i < instrument->constant_param_count; i++) {
-        const char *constant = instrument->constant_params[i];
-        const char *colon = memrchr(constant, ':', strcspn(constant, "+")); /* of no size */
-        const char *parameter = colon != NULL ? colon + 1 : constant;
-        const bool numbered = parameter[0] >= '0' && parameter[0] <= '9';
-        if ((!numbered && strcmp(parameter, "*") != 0) || strchr(parameter, '.') != NULL) {
-            status = PDL_FAIL_FIELD(PDL_ERROR_OPTION, "constant_params",
-                                    "\"%.100s\" is refused: the PTX has no names of parameters; "
-                                    "their numbers are known, from 1",
-                                    constant);
-        }
-    }
-    return status;
-}
-
-pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
-                                      pdl_instrument_options *instrument)
-{
-    memset(instrument, 0, sizeof(*instrument));
-    if (options->instrument == NULL) {
-        return PDL_SUCCESS;
-    }
-    pdl_status status =
-        pdl_sized_resize(instrument, sizeof(*instrument), options->instrument,
-                         offsetof(pdl_instrument_options, constant_params), "instrument");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if ((instrument->flags & PDL_INSTRUMENT_RAISE_TARGET) != 0) {
-        return PDL_FAIL_FIELD(PDL_ERROR_OPTION, "instrument",
-                              "PDL_INSTRUMENT_RAISE_TARGET is refused: the options' target is for "
-                              "it, and the wait needs sm_90 or later");
-    }
-    instrument->size = (uint32_t)sizeof(*instrument);
-    instrument->flags |= PDL_INSTRUMENT_NO_SOURCES; /* the cache does not track them */
-    status = check_constants(instrument);
-    return status == PDL_SUCCESS
-               ? check_list(instrument->kernels, instrument->kernel_count, "kernels")
-               : status;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static pdl_status check_options(const pdl_rtc_options *options)
 {
-    const uint32_t flags = PDL_RTC_MINIMAL | PDL_RTC_NO_CACHE;
+    const uint32_t flags = PDL_RTC_NO_CACHE;
     const struct {
         const char *name;
         const void *array;
@@ -368,13 +303,8 @@ static pdl_status make(struct pdl_rtc_request *request, const pdl_rtc_options *o
     if (status == PDL_SUCCESS) {
         status = make_names(request, options, name);
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_rtc_request_instrument(options, &request->instrument);
-    }
     request->output = options->output;
     request->flags = options->flags;
-    request->progress = options->progress;
-    request->progress_context = options->progress_context;
     if (status == PDL_SUCCESS) {
         status = options->target != NULL ? given_target(request, options->target)
                                          : current_target(request);

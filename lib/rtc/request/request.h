@@ -30,27 +30,10 @@ struct pdl_rtc_request {
     size_t name_count;
     const pdl_rtc_header *headers; /* the caller's; the embedded ones come after them */
     size_t header_count;
-    int32_t (*progress)(void *context);
-    void *progress_context;
-    pdl_instrument_options instrument; /* its lists are the caller's; size 0: kernels stay */
     /* The folder of the cache that compiles it, which failures are written below; NULL: the default
      * cache's. The caller's, set after pdl_rtc_request_make(); it is no part of what is compiled. */
     const char *cache_directory;
 };
-
-/* Whether its kernels are instrumented, and whether nvJitLink makes its code. */
-static inline bool pdl_rtc_request_instruments(const struct pdl_rtc_request *request)
-{
-    return request->instrument.size > 0;
-}
-static inline bool pdl_rtc_request_links(const struct pdl_rtc_request *request)
-{
-    return request->output == PDL_RTC_CUBIN && pdl_rtc_request_instruments(request);
-}
-
-/* The options' `instrument` as this library knows it, checked; all zero where it is NULL. */
-pdl_status pdl_rtc_request_instrument(const pdl_rtc_options *options,
-                                      pdl_instrument_options *instrument);
 
 /* `name` is one more name expression, or NULL. */
 pdl_status pdl_rtc_request_make(struct pdl_rtc_request *request, const char *program,
