@@ -88,7 +88,6 @@ enum gpu_image {
     IMAGE_COMMON,
     IMAGE_OVERHEAD,
     IMAGE_OVERLAP,
-    IMAGE_SYNC,
     IMAGE_DEVICE,
     IMAGES,
 };

@@ -10,7 +10,6 @@
 EMBEDDED(common)
 EMBEDDED(overhead)
 EMBEDDED(overlap)
-EMBEDDED(sync)
 EMBEDDED(device)
 
 #define BYTES(name)                                                                                \
@@ -19,6 +18,5 @@ EMBEDDED(device)
     }
 const struct gpu_image_bytes gpu_images[IMAGES] = {
     [IMAGE_COMMON] = BYTES(common),   [IMAGE_OVERHEAD] = BYTES(overhead),
-    [IMAGE_OVERLAP] = BYTES(overlap), [IMAGE_SYNC] = BYTES(sync),
-    [IMAGE_DEVICE] = BYTES(device),
+    [IMAGE_OVERLAP] = BYTES(overlap), [IMAGE_DEVICE] = BYTES(device),
 };

@@ -37,7 +37,7 @@ void graph_refused(struct bench_point *point, size_t kernels, CUresult error)
 
 void turns_open(struct turns *turns, size_t kernels, unsigned blocks, CUdeviceptr words)
 {
-    CUfunction function = gpu_function(IMAGE_SYNC, "line_turn");
+    CUfunction function = gpu_function(IMAGE_COMMON, "line_turn");
     turns->kernels = kernels;
     turns->words = words;
     turns->launches = allocate(kernels, sizeof(*turns->launches));
@@ -88,7 +88,6 @@ static void turns_check(struct bench_point *point, CUdeviceptr words, unsigned b
 /* What the tables measure with, from begin to end. */
 struct scratch {
     CUdeviceptr words; /* of kernels that take turns, a word a block: lines run one after another */
-    CUdeviceptr other; /* what L2 is overwritten with, or 0 */
     struct gpu_launch burst_launch;
     struct line *burst; /* of PDL launches: see settle() */
     size_t count;
@@ -116,7 +115,7 @@ static void scratch_open(struct bench_table *table, size_t pairs)
     struct scratch *const scratch = allocate(1, sizeof(*scratch));
     CUresult error = CUDA_SUCCESS;
     scratch->burst_launch =
-        (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), (unsigned)gpu.multiprocessors,
+        (struct gpu_launch){gpu_function(IMAGE_COMMON, "line_turn"), (unsigned)gpu.multiprocessors,
                             GRAPH_THREADS, 0, nothing};
     scratch->burst = line_make(WAY_STREAM_PDL, &scratch->burst_launch, 1, BURST, &error);
     MUST(error);
@@ -140,7 +139,6 @@ static void scratch_close(struct bench_table *table)
         pair_close(&scratch->pairs[i]);
     }
     line_free(scratch->burst);
-    gpu_free(scratch->other);
     gpu_free(scratch->words);
     free(scratch->pairs);
     free(scratch);
@@ -168,7 +166,7 @@ static void pair_open(struct bench_point *point, struct pair *pair, enum line_wa
     pair->way = way;
     pair->kernels = kernels;
     pair->blocks = fill ? (unsigned)gpu.multiprocessors : 1;
-    pair->empty_launch = (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), pair->blocks,
+    pair->empty_launch = (struct gpu_launch){gpu_function(IMAGE_COMMON, "line_turn"), pair->blocks,
                                              GRAPH_THREADS, 0, nothing};
     turns_open(&pair->turns, kernels, pair->blocks,
                ((const struct scratch *)point->table->state)->words);
@@ -442,104 +440,9 @@ static void declare_slope(struct bench *bench)
     }
 }
 
-/* ---- cold ------------------------------------------------------------------------------------- */
-
-enum {
-    COLDS = FILLS * GRAPH_WAYS,
-    OVERWRITES = 4, /* how much is written to overwrite L2, in its sizes */
-};
-
-struct cold_config {
-    enum line_way way;
-    bool fill;
-    size_t index;
-};
-static struct cold_config cold_configs[COLDS];
-
-static struct pair *cold_pair(const struct bench_point *point, int end)
-{
-    const struct cold_config *const config = point->config;
-    return pair_of(point, ENDS * config->index + (size_t)end);
-}
-
-static void cold_open(struct bench_point *point)
-{
-    const struct cold_config *const config = point->config;
-    for (int j = 0; j < ENDS && bench_point_active(point); j++) {
-        pair_open(point, cold_pair(point, j), config->way, slope_lengths[0][j], config->fill);
-    }
-}
-
-static void cold_begin(struct bench_table *table)
-{
-    scratch_open(table, (size_t)ENDS * COLDS);
-    ((struct scratch *)table->state)->other = gpu_alloc(OVERWRITES * gpu.l2);
-    bench_each_active(table, cold_open);
-}
-
-static void cold_check(struct bench_point *point)
-{
-    for (int i = 0; i < ENDS; i++) {
-        pair_check(point, cold_pair(point, i));
-    }
-}
-
-static void cold_measure(struct bench_point *point, double *values)
-{
-    double hot[ENDS];
-    double cold[ENDS];
-    const CUdeviceptr other = ((const struct scratch *)point->table->state)->other;
-    for (int i = 0; i < ENDS; i++) {
-        struct line *const line = cold_pair(point, i)->empty;
-        settle(point, cold_pair(point, i));
-        line_run(line);
-        gpu_wait();
-        hot[i] = 1e3 * gpu_time(line_run, line).device_us;
-        settle(point, cold_pair(point, i));
-        gpu_fill(other, 0, OVERWRITES * gpu.l2);
-        cold[i] = 1e3 * gpu_time(line_run, line).device_us;
-    }
-    values[0] = slope_of(hot[SHORT], hot[LONG], slope_lengths[0]);
-    values[1] = slope_of(cold[SHORT], cold[LONG], slope_lengths[0]);
-}
-
-static const struct bench_spec cold_spec = {
-    .name = "cold",
-    .title = "What each kernel of a line takes if other data went through L2 since the last run",
-    .note =
-        "Device time of a kernel as in the lines above, by the slope between 64 and 512 kernels: "
-        "`hot` right after a run of the same line, `cold` after four times the size of L2 was "
-        "written, as a program does with its own data between two runs.",
-    .axes = {"blocks", "way"},
-    .metrics = {{"hot", "ns", false, 0.1}, {"cold", "ns", false, 0.1}},
-    .rounds = 12,
-    .begin = cold_begin,
-    .check = cold_check,
-    .measure = cold_measure,
-    .end = scratch_close,
-};
-
-static void declare_cold(struct bench *bench)
-{
-    struct bench_table *const table = bench_table_add(bench, &cold_spec);
-    struct bench_point *points[GRAPH_WAYS];
-    for (size_t i = 0; i < COLDS; i++) {
-        const size_t way = i % GRAPH_WAYS;
-        const size_t fill = i / GRAPH_WAYS;
-        const char *const values[] = {fill_names[fill], line_way_names[graph_ways[way]]};
-        cold_configs[i] = (struct cold_config){graph_ways[way], fill == 1, i};
-        points[way] =
-            bench_point_add(table, way_against[way] >= 0 ? points[way_against[way]] : NULL,
-                            &cold_configs[i], values);
-    }
-}
-
-/* Memory comes last: what its many graphs leave to the driver would be in the way of the others. */
 void suite_graph(struct bench *bench)
 {
     declare_line(bench);
     declare_slope(bench);
     graph_declare_build(bench);
-    declare_cold(bench);
-    graph_declare_memory(bench);
 }

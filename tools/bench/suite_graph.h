@@ -36,8 +36,7 @@ struct turns {
 void turns_open(struct turns *turns, size_t kernels, unsigned blocks, CUdeviceptr words);
 void turns_close(struct turns *turns);
 
-/* The tables of the other half. */
-void graph_declare_build(struct bench *bench);  /* making and changing */
-void graph_declare_memory(struct bench *bench); /* keeping */
+/* The tables of the other half: making and changing. */
+void graph_declare_build(struct bench *bench);
 
 #endif /* PDL_TOOLS_BENCH_SUITE_GRAPH_H */
