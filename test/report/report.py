@@ -92,7 +92,7 @@ class Page(Case):
         ("bench/overhead.json", "8 arguments", "Host time of a launch", "figure 2", "figure 3", "figure 4, left", "figure 5, left",
          "figure 6", "right): host", "right): execution"),
         ("bench/overlap.json", "cycles before the wait", 'libpdl over a plain stream, main part "work"',
-         'chain over a plain graph, main part "spin"', "overlap, by the condition", "from the first one's start"),
+         'chain over a plain graph, main part "spin"', "overlap, by the condition"),
         ("sim/overlap.json", "Random shapes"),
         ("bench/graph.json", "Kernels in series, each: device", "further kernel", "make, change and launch"),
         ("bench/device.json", "Grids a second", "pending launches: lost", "launches the next", "first instruction", "1,024 small"),

@@ -455,6 +455,5 @@ void suite_overlap(struct bench *bench)
     declare_phases(bench);
     declare_trigger(bench);
     overlap_declare_conditions(bench);
-    overlap_declare_timeline(bench);
     overlap_declare_shapes(bench);
 }

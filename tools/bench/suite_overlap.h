@@ -41,7 +41,6 @@ unsigned overlap_all_ways(void);
 
 /* suite_overlap_pairs.c */
 void overlap_declare_conditions(struct bench *bench);
-void overlap_declare_timeline(struct bench *bench);
 /* suite_overlap_shapes.c */
 void overlap_declare_shapes(struct bench *bench);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two kernels, the second after the first, by the stamps that their blocks take: what overlap needs, and
- * when what happens. */
+/* Two kernels, the second after the first, by the stamps that their blocks take: what overlap needs. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +27,6 @@ struct pair_config {
     enum line_way way;
     enum condition condition;
     unsigned prologue, before, after; /* cycles, of both */
-    unsigned kernel;                  /* whose stamps are wanted: table timeline */
 };
 
 struct pair {
@@ -260,10 +258,6 @@ static void measure_condition(struct bench_point *point, double *values)
     values[2] = sum.useful / RUNS;
 }
 
-#define COMMON                                                                                     \
-    .rounds = 20, .config_size = sizeof(struct pair_config), .state_size = sizeof(struct pair),    \
-    .open = open_point, .close = close_point
-
 void overlap_declare_conditions(struct bench *bench)
 {
     static const struct bench_spec spec = {
@@ -286,7 +280,11 @@ void overlap_declare_conditions(struct bench *bench)
                     {.name = "useful", .unit = "us", .higher_is_better = true, .tolerance = 1}},
         .check = check_condition,
         .measure = measure_condition,
-        COMMON,
+        .rounds = 20,
+        .config_size = sizeof(struct pair_config),
+        .state_size = sizeof(struct pair),
+        .open = open_point,
+        .close = close_point,
     };
     struct bench_table *const table = bench_table_add(bench, &spec);
     for (int condition = 0; condition < CONDITIONS; condition++) {
@@ -303,65 +301,5 @@ void overlap_declare_conditions(struct bench *bench)
         overlap_add_rows(table, points, 1U << WAY_STREAM, shape, &config);
         points[WAY_STREAM_PDL] = points[WAY_STREAM];
         overlap_add_rows(table, points, 1U << WAY_LIBPDL | 1U << WAY_GRAPH, shape, &config);
-    }
-}
-
-/* ---- table timeline --------------------------------------------------------------------------- */
-
-static void check_timeline(struct bench_point *point)
-{
-    (void)start(point);
-}
-
-static void measure_timeline(struct bench_point *point, double *values)
-{
-    const struct pair_config *const config = point->config;
-    struct pair *const pair = point->state;
-    double sums[BENCH_METRICS] = {0};
-    for (int i = 0; i < RUNS; i++) {
-        if (!run_checked(point, pair) || !check_order(point, pair)) {
-            return;
-        }
-        const struct spans spans = spans_of(pair, config->kernel);
-        const struct span all[] = {spans.start, spans.waited, spans.triggered, spans.ended};
-        for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++) {
-            sums[2 * j] += all[j].first;
-            sums[2 * j + 1] += all[j].last;
-        }
-    }
-    for (int i = 0; i < BENCH_METRICS; i++) {
-        values[i] = sums[i] / RUNS;
-    }
-}
-
-void overlap_declare_timeline(struct bench *bench)
-{
-    static const char *const kernels[] = {"fc1", "fc2"};
-    static const struct bench_spec spec = {
-        .name = "timeline",
-        .title = "When the blocks of two kernels start, return from the wait, trigger and end",
-        .note = "Two kernels like the two layers of a feed-forward block, a block of 256 "
-                "threads on each SM: 6000 cycles before the wait, as for the weights, 4000 "
-                "from there to the trigger, 4000 from there to the end. By %globaltimer, "
-                "µs from fc1's first start, of the first and of the last block.",
-        .axes = {"way", "kernel"},
-        .metrics = {{.name = "first_start", .unit = "us", .tolerance = 0.2},
-                    {.name = "last_start", .unit = "us", .tolerance = 0.2},
-                    {.name = "first_waited", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_waited", .unit = "us", .tolerance = 0.1},
-                    {.name = "first_triggered", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_triggered", .unit = "us", .tolerance = 0.1},
-                    {.name = "first_ended", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_ended", .unit = "us", .tolerance = 0.1}},
-        .check = check_timeline,
-        .measure = measure_timeline,
-        COMMON,
-    };
-    struct bench_table *const table = bench_table_add(bench, &spec);
-    for (int way = 0; way < WAYS; way++) {
-        for (unsigned kernel = 0; kernel < 2 && line_ways[way].name != NULL; kernel++) {
-            const struct pair_config config = {way, ALL_HOLD, 6000, 4000, 4000, kernel};
-            (void)bench_row(table, NULL, &config, "%s/%s", line_ways[way].name, kernels[kernel]);
-        }
     }
 }
