@@ -105,7 +105,7 @@ def rows_of(text):
             metric = headings[axes + 1]
         elif headings and line:
             into = rows.setdefault((name, *cells[:axes]), {})
-            into |= {"samples": cells[axes], metric: cells[axes + 1], metric + " noise": cells[axes + 2], metric + " ratio": cells[axes + 3]}
+            into |= dict(zip(("samples", metric, metric + " noise", metric + " ratio"), cells[axes:]))
         else:
             headings = None
     return rows, missing
