@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pty
+import re
 import resource
 import signal
 import statistics
@@ -89,30 +90,25 @@ def points_of(document):
 
 
 def rows_of(text):
-    """A markdown document's tables of points, as {(suite/table, axis values): {heading: cell}}, all parts of a table together."""
-    rows, name, lines = {}, None, text.splitlines()
-    for number, line in enumerate(lines):
-        if line.startswith("## "):
-            name = line[3:].split(":")[0]
-        if not line.startswith("|") or lines[number - 1].startswith("|"):
-            continue
-        headings = cells_of(line)
-        axes = headings.index("Samples")
-        for row in lines[number + 2 :]:
-            if not row.startswith("|"):
-                break
-            cells = cells_of(row)
-            metric = None
+    """What the tables say, as {(suite/table, axis values): {heading: cell}}, with those of all metrics together; and the rows
+    without figures, as {id: why}."""
+    rows, missing, name, headings = {}, {}, None, None
+    for line in text.split("resamplings fall into.")[1].splitlines():
+        cells = re.split(r"  +", line.strip())
+        found = re.match(r"([a-z]+/[a-z]+)(/\S+=.*?)?: (.*)", line)
+        if found and found[2]:
+            missing[found[1] + found[2]] = found[3]
+        elif found and not headings:
+            name = found[1]
+        elif "samples" in cells:
+            headings, axes = cells, cells.index("samples")
+            metric = headings[axes + 1]
+        elif headings and line:
             into = rows.setdefault((name, *cells[:axes]), {})
-            into["Samples"] = cells[axes]
-            for heading, cell in zip(headings[axes + 1 :], cells[axes + 1 :]):
-                metric = heading if "(" in heading else metric
-                into[metric if "(" in heading else metric + " " + heading] = cell
-    return rows
-
-
-def cells_of(line):
-    return [cell.strip().replace("\0", "|") for cell in line.replace("\\|", "\0").strip("|").split("|")]
+            into |= dict(zip(("samples", metric, metric + " noise", metric + " ratio"), cells[axes:]))
+        else:
+            headings = None
+    return rows, missing
 
 
 class CommandLine(Case):
@@ -141,7 +137,7 @@ class CommandLine(Case):
 
     def test_only_what_is_selected_is_measured(self):
         result = self.bench("alpha", "-f", "way=pdl/arguments=64", "--quick")
-        self.assertEqual(list(rows_of(result.stdout)), [("alpha/launch", "raw", "64"), ("alpha/launch", "pdl", "64")])
+        self.assertEqual(list(rows_of(result.stdout)[0]), [("alpha/launch", "raw", "64"), ("alpha/launch", "pdl", "64")])
 
     def test_unknown_suite(self):
         self.refused("pdltool bench: error: unknown suite 'gamma'; the suites are alpha, beta\n", "alpha", "gamma")
@@ -165,8 +161,8 @@ class CommandLine(Case):
 
     def test_rounds_and_passes(self):
         def samples(*arguments):
-            rows = rows_of(self.bench(*arguments).stdout)
-            return rows[("alpha/launch", "raw", "0")]["Samples"], rows[("beta/many", "stream", "full")]["Samples"]
+            rows, _ = rows_of(self.bench(*arguments).stdout)
+            return rows[("alpha/launch", "raw", "0")]["samples"], rows[("beta/many", "stream", "full")]["samples"]
 
         self.assertEqual(samples(), ("120", "12"))
         self.assertEqual(samples("--passes", "2"), ("80", "8"))
@@ -200,88 +196,60 @@ class CommandLine(Case):
 
 
 class Forms(Case):
-    def test_markdown_is_the_default(self):
+    def test_text_is_the_default(self):
         result = self.bench("--rounds", "3")
-        self.assertTrue(result.stdout.startswith("# pdltool bench\n\n- date: 2"), result.stdout[:100])
-        self.assertIn("- command: pdltool bench --rounds 3\n", result.stdout)
-        self.assertIn("- gpu: Mock \\x1b[2J | GPU\n", result.stdout)  # what would steer a terminal does not
-        self.assertIn("- driver: 580.65.06\n", result.stdout)
-        self.assertIn("- temperature_c: 30 before, 31 after\n", result.stdout)
-        self.assertNotIn("Ended early", result.stdout)
+        self.assertTrue(result.stdout.startswith("date: 2"), result.stdout[:100])
+        self.assertIn("\ncommand: pdltool bench --rounds 3\n", result.stdout)
+        self.assertIn("\ngpu: Mock \\x1b[2J | GPU\n", result.stdout)  # what would steer a terminal does not
+        self.assertIn("\nsm_clock_measured_mhz_before: 1,980\n", result.stdout)
+        self.assertNotIn("ended early", result.stdout)
         self.assertEqual(result.stderr, "")
-
-    def test_markdown_tables_are_well_formed(self):
-        lines = self.bench(MOCK_WAIVE="way=chain").stdout.splitlines()
-        tables = 0
-        for number, line in enumerate(lines):
-            if line.startswith("|"):
-                first = not lines[number - 1].startswith("|")
-                headings = line if first else headings
-                tables += first
-                self.assertTrue(line.endswith("|"))
-                if "waived" in line:
-                    self.assertTrue(line.endswith("| waived: the device has no \\| clusters |"))
-                    continue
-                self.assertLessEqual(len(line), 120)
-                self.assertEqual(len(line), len(headings))
-                bars = [at for at, c in enumerate(line) if c == "|" and line[at - 1] != "\\"]
-                self.assertEqual(bars, [at for at, c in enumerate(headings) if c == "|"])
-                if lines[number - 1] == headings:
-                    self.assertRegex(line, r"^\|(-+:?\|)+$")
-            else:
-                self.assertLessEqual(len(line), 100)
-        self.assertGreater(tables, 3)
 
     @with_json
     def test_files_and_standard_output(self):
-        self.assertTrue(self.bench("--quick", "--json", "a.json").stdout.startswith("# pdltool bench"))
+        self.assertTrue(self.bench("--quick", "--json", "a.json").stdout.startswith("date: 2"))
         self.assertEqual(self.files(), ["a.json"])
         self.assertEqual(json.loads(self.bench("--quick", "--json", "-").stdout)["tool"], "pdltool bench")
 
     @with_json
     def test_both_forms_say_the_same(self):
         result = self.bench("--json", "a.json", MOCK_WAIVE="way=chain", MOCK_FAIL="speed", code=1)
-        document, tables = json.loads(self.read("a.json")), rows_of(result.stdout)
+        document, (tables, missing) = json.loads(self.read("a.json")), rows_of(result.stdout)
         self.assertEqual(list(points_of(document)), ALPHA + BETA)
         for table in document["tables"]:
             for point in table["points"]:
+                if point["waived"] or point["failed"]:
+                    wanted = "waived: " + point["waived"] if point["waived"] else "FAILED: " + point["failed"]
+                    self.assertEqual(missing.pop(point["id"]), wanted)
+                    continue
                 cells = tables[(table["suite"] + "/" + table["name"], *point["axes"].values())]
                 for metric in table["metrics"]:
                     self.same_figure(point, metric, cells)
+        self.assertEqual(missing, {})
 
     def same_figure(self, point, metric, cells):
         figure = point["metrics"][metric["name"]]
-        if point["waived"] or point["failed"]:
-            self.assertEqual(cells["Samples"], "waived: " + point["waived"] if point["waived"] else "FAILED: " + point["failed"])
-            return
         heading = "%s (%s)" % (metric["name"], metric["unit"].replace("us", "µs"))
-        self.assertEqual(cells["Samples"], str(figure["count"]))
+        self.assertEqual(cells["samples"], str(figure["count"]))
         shown = float(cells[heading].replace(",", ""))
         self.assertAlmostEqual(shown, figure["median"], delta=0.0006 * abs(figure["median"]))
-        if figure["noise"] is None:
-            self.assertEqual(cells[heading + " Noise"], "")
-        else:
-            self.assertEqual(cells[heading + " Noise"], "%.1f%%" % (100 * figure["noise"]))
-        ratio = next((cells[name] for name in cells if name.startswith(heading + " Ratio")), "")
-        if figure["ratio"]:
-            self.assertTrue(ratio.startswith("%(median).3f [%(low).3f, %(high).3f]" % figure["ratio"]), ratio)
-        else:
-            self.assertEqual(ratio, "")
+        self.assertEqual(cells[heading + " noise"], "-" if figure["noise"] is None else "%.1f%%" % (100 * figure["noise"]))
+        ratio = "%(median).3f [%(low).3f, %(high).3f] to " % figure["ratio"] if figure["ratio"] else "-"
+        self.assertTrue(cells[heading + " ratio"].startswith(ratio), cells)
 
     def test_what_cannot_be_measured_has_no_figures(self):
-        rows = rows_of(self.bench("--quick", "alpha", MOCK_NAN="way=pdl").stdout)
+        rows, _ = rows_of(self.bench("--quick", "alpha", MOCK_NAN="way=pdl").stdout)
         self.assertEqual(rows[("alpha/launch", "pdl", "0")]["host (ns)"], "-")
 
     def test_wrong_results_are_told_and_end_in_1(self):
         result = self.bench("--quick", MOCK_FAIL="way=pdl", code=1)
         self.assertEqual(result.stderr, "pdltool bench: error: 2 points failed\n")
-        row = rows_of(result.stdout)[("alpha/launch", "pdl", "0")]
-        self.assertEqual(row, {"Samples": 'FAILED: the sum is 3, "not" 4'})
+        self.assertEqual(rows_of(result.stdout)[1][ALPHA[2]], 'FAILED: the sum is 3, "not" 4')
         self.assertEqual(self.bench("--quick", MOCK_FAIL="way=pdl/arguments=0", code=1).stderr, "pdltool bench: error: 1 point failed\n")
 
     def test_what_is_waived_is_no_failure(self):
-        row = rows_of(self.bench("--quick", MOCK_WAIVE="way=pdl").stdout)[("alpha/launch", "pdl", "0")]
-        self.assertEqual(row, {"Samples": "waived: the device has no | clusters"})
+        _, missing = rows_of(self.bench("--quick", MOCK_WAIVE="way=pdl").stdout)
+        self.assertEqual(missing[ALPHA[2]], "waived: the device has no | clusters")
 
 
 class Json(Case):
@@ -340,8 +308,9 @@ class Ends(Case):
 
     def finished(self, printed):
         """The numbers of samples in the tables, and the JSON where there is some; nothing is beside it."""
-        self.assertIn("**Ended early**: ", printed)
-        rows = [row["Samples"] for row in rows_of(printed).values()]
+        self.assertIn("\n\nended early: ", printed)
+        measured, missing = rows_of(printed)
+        rows = [row["samples"] for row in measured.values()] + list(missing.values())
         self.assertEqual(len(rows), len(ALPHA + BETA))
         self.assertEqual(self.files(), ["a.json"] if self.sinks() else [])
         document = json.loads(self.read("a.json")) if self.sinks() else None
@@ -363,7 +332,7 @@ class Ends(Case):
             self.assertEqual(document["ended_early"], "interrupted by signal 2")
             self.assertEqual(points_of(document)[ALPHA[0]]["passes"], [12])
             self.assertEqual(points_of(document)[BETA[0]]["passes"], [])
-            self.assertEqual(document["environment"]["temperature_c_after"], 31)
+            self.assertEqual(document["environment"]["sm_clock_measured_mhz_after"], 1980)
 
     def test_interrupted_in_the_second_pass(self):
         pass_of_alpha = (1 + LAUNCH_ROUNDS) * LAUNCH_POINTS + 9 * 2
@@ -404,7 +373,7 @@ class Ends(Case):
             check=True,
             timeout=60,
         )
-        self.assertIn(b"|       5 |", result.stdout)
+        self.assertIn(b"  5      2,", result.stdout)
 
     def test_device_lost_in_the_middle(self):
         event = (1 + 12) * LAUNCH_POINTS + 3
@@ -425,8 +394,8 @@ class Ends(Case):
 
     def test_results_on_standard_output_survive_too(self):
         result = self.bench("alpha", MOCK_EVENT="50:abort", code=2)
-        self.assertIn("**Ended early**: the mock lost its device.", result.stdout)
-        self.assertIn("| raw    | 0         |       7 |", result.stdout)
+        self.assertIn("\nended early: the mock lost its device; ", result.stdout)
+        self.assertEqual(rows_of(result.stdout)[0][("alpha/launch", "raw", "0")]["samples"], "7")
 
     @with_json
     def test_output_that_cannot_be_made_is_found_before_measuring(self):

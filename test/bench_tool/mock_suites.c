@@ -169,7 +169,7 @@ static void declare_alpha(struct bench *bench)
         .name = "launch",
         .title = "what a launch costs",
         .note = "Host time is CLOCK_MONOTONIC around a batch of launches. Device time is what "
-                "lies between two events.\n\nThe stream is drained between batches.",
+                "lies between two events. The stream is drained between batches.",
         .axes = {"way", "arguments"},
         .metrics = {{"host", "ns", false, 0.06}, {"device", "us", false, 0}},
         .rounds = 40,

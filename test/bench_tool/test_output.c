@@ -104,162 +104,58 @@ static void nothing_is_said_of_points_that_failed_or_were_waived(void **state)
 }
 
 /* The whole of a small run, as a person sees it. */
-static void markdown_of_a_run(void **state)
+static void text_of_a_run(void **state)
 {
     (void)state;
     struct bench_run run = {0};
     struct bench_table *const table = add_table(&run, "t");
     struct bench_point *const base = add_point(table, NULL, "raw", "1");
     struct bench_point *const point = add_point(table, base, "pdl", "1");
+    struct bench_point *const third = add_point(table, base, "p\0332J", "2");
     struct bench_point *const waived = add_point(table, base, "chain", "1");
     struct bench_point *const failed = add_point(table, base, "graph", "1");
     struct bench_point *const left_out = add_point(table, base, "x", "1");
+    struct bench_table *const empty = add_table(&run, "empty");
     (void)add_point(table, base, "late", "1");
-    table->spec.note = "How it is\nmeasured.";
+    add_point(empty, NULL, "raw", "1")->selected = false;
+    table->spec.note = "How it is measured.";
     environment_add_text(&run.environment, "gpu", "H\0332J");
-    environment_add_number(&run.environment, "clock_mhz_before", 1980);
     environment_add_number(&run.environment, "bytes", 150754820096.0);
-    environment_add_number(&run.environment, "clock_mhz_after", 1965);
-    environment_add_number(&run.environment, "power_w_after", 75.25);
-    environment_add_text(&run.environment, "state_before", "alone");
     add_steady_pass(base, 1234);
     add_steady_pass(point, 24.68);
+    add_pass(third, (const double[]){1, 10, 100}, 3);
     add_steady_pass(left_out, 1);
     bench_waive(waived, "no | here");
     bench_fail(failed, "3, not 4");
     left_out->selected = false;
     run.ended_early = copy_text("interrupted");
-    char *const text = text_of(output_markdown, &run);
-    assert_string_equal(text,
-                        "# pdltool bench\n"
-                        "\n"
-                        "- gpu: H\\x1b2J\n"
-                        "- clock_mhz: 1,980 before, 1,965 after\n"
-                        "- bytes: 150,754,820,096\n"
-                        "- power_w_after: 75.25\n"
-                        "- state_before: alone\n"
-                        "\n"
-                        "**Ended early**: interrupted. What had been measured until then follows.\n"
-                        "\n"
-                        "Figures are medians. Noise is half of the distance from the 10th to the "
-                        "90th percentile, in percent\n"
-                        "of the median. A ratio is the median of the ratios of the rounds, with "
-                        "the interval that 95 % of its\n"
-                        "resamplings fall into.\n"
-                        "\n"
-                        "## suite/t: a table\n"
-                        "\n"
-                        "How it is measured.\n"
-                        "\n"
-                        "| way   | length | Samples | host (ns) | Noise | Ratio to raw         |"
-                        " rate (1/s) | Noise | Ratio to raw         |\n"
-                        "|-------|--------|--------:|----------:|------:|----------------------|"
-                        "-----------:|------:|----------------------|\n"
-                        "| raw   | 1      |       3 |  1,234    |  0.0% |                      |"
-                        "      810.4 |  0.0% |                      |\n"
-                        "| pdl   | 1      |       3 |     24.68 |  0.0% | 0.020 [0.020, 0.020] |"
-                        "   40,519   |  0.0% | 50.00 [50.00, 50.00] |\n"
-                        "| chain | 1      | waived: no \\| here |\n"
-                        "| graph | 1      | FAILED: 3, not 4 |\n"
-                        "| late  | 1      | not measured |\n");
-    free(text);
-    bench_run_free(&run);
-}
-
-static void markdown_names_what_each_row_is_compared_with(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_table *const table = add_table(&run, "t");
-    struct bench_point *const base = add_point(table, NULL, "raw", "1");
-    struct bench_point *const other = add_point(table, base, "pdl", "2");
-    struct bench_point *const third = add_point(table, other, "graph", "2");
-    add_steady_pass(base, 1);
-    add_steady_pass(other, 2);
-    add_steady_pass(third, 3);
-    char *const text = text_of(output_markdown, &run);
-    assert_has(text, "| Ratio  ");
-    assert_has(text, "2.000 [2.000, 2.000] to raw/1 |");
-    assert_has(text, "1.500 [1.500, 1.500] to pdl   |");
-    free(text);
-    bench_run_free(&run);
-}
-
-/* As wide as 120 characters; what does not fit comes below, beside the axes again. */
-static void markdown_too_wide_is_printed_in_parts(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_table *const table = add_table(&run, "t");
-    struct bench_point *const base = add_point(table, NULL, "raw", "1");
-    struct bench_point *const point = add_point(table, base, "pdl", "1");
-    size_t parts = 0;
-    add_steady_pass(base, 5);
-    add_steady_pass(point, 5);
-    for (int i = 2; i < BENCH_METRICS; i++) {
-        table->spec.metrics[i] = (struct bench_metric){"more", "bytes", false, 0};
-        for (int j = 0; j < 3; j++) {
-            APPEND(&base->samples[i], 7.0);
-            APPEND(&point->samples[i], 7.0);
-        }
-    }
-    char *const text = text_of(output_markdown, &run);
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
-        assert_true(strcspn(line, "\n") <= 120);
-        parts += strncmp(line, "| way ", 6) == 0;
-    }
-    assert_in_range(parts, 3, 4);
-    free(text);
-    bench_run_free(&run);
-}
-
-/* Wider than everything, but still one metric a part. */
-static void markdown_has_at_least_one_metric_a_part(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    char value[151] = "";
-    struct bench_table *const table = add_table(&run, "t");
-    memset(value, 'x', sizeof(value) - 1);
-    add_steady_pass(add_point(table, NULL, value, "1"), 5);
-    char *const text = text_of(output_markdown, &run);
-    assert_has(text, "| Samples | host (ns) | Noise |\n");
-    assert_has(text, "| Samples | rate (1/s) | Noise |\n");
-    free(text);
-    bench_run_free(&run);
-}
-
-static void markdown_has_noise_of_any_size(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_table *const table = add_table(&run, "t");
-    const double little[] = {99, 100, 101};
-    const double much[] = {1, 10, 100};
-    const double around_nothing[] = {-1, 0, 1};
-    add_pass(add_point(table, NULL, "a", "1"), little, 3);
-    add_pass(add_point(table, NULL, "b", "1"), much, 3);
-    add_pass(add_point(table, NULL, "c", "1"), around_nothing, 3);
-    char *const text = text_of(output_markdown, &run);
-    assert_has(text, "|       100 |  0.8% |");
-    assert_has(text, "|        10 |  396% |");
-    assert_has(text, "|         0 |       |");
-    free(text);
-    bench_run_free(&run);
-}
-
-static void markdown_without_comparisons_has_no_ratios(void **state)
-{
-    (void)state;
-    struct bench_run run = {0};
-    struct bench_table *const empty = add_table(&run, "empty");
-    add_steady_pass(add_point(add_table(&run, "t"), NULL, "ra\033[2Jw", "1"), 5);
-    (void)add_point(empty, NULL, "raw", "1");
-    empty->items[0]->selected = false;
-    char *const text = text_of(output_markdown, &run);
-    assert_has(text, "| host (ns) | Noise | rate (1/s) | Noise |\n");
-    assert_has_not(text, "empty");
-    assert_has(text, "| ra\\x1b[2Jw | 1      |"); /* what would steer a terminal does not */
+    char *const text = text_of(output_text, &run);
+    assert_string_equal(
+        text, "gpu: H\\x1b2J\n"
+              "bytes: 150,754,820,096\n"
+              "\n"
+              "ended early: interrupted; what had been measured until then follows\n"
+              "\n"
+              "Figures are medians. Noise is half of the distance from the 10th to the 90th "
+              "percentile, in percent of the median. A ratio is the median of the ratios of the "
+              "rounds, with the interval that 95 % of its resamplings fall into.\n"
+              "\n"
+              "suite/t: a table\n"
+              "How it is measured.\n"
+              "\n"
+              "way      length  samples  host (ns)  noise  ratio\n"
+              "raw      1             3      1,234   0.0%  -\n"
+              "pdl      1             3      24.68   0.0%  0.020 [0.020, 0.020] to raw\n"
+              "p\\x1b2J  2             3         10   396%  0.008 [0.001, 0.081] to raw/1\n"
+              "\n"
+              "way      length  samples  rate (1/s)  noise  ratio\n"
+              "raw      1             3       810.4   0.0%  -\n"
+              "pdl      1             3      40,519   0.0%  50.00 [50.00, 50.00] to raw\n"
+              "p\\x1b2J  2             3     100,000   396%  123.4 [12.3, 1234.0] to raw/1\n"
+              "\n"
+              "suite/t/way=chain/length=1: waived: no | here\n"
+              "suite/t/way=graph/length=1: FAILED: 3, not 4\n"
+              "suite/t/way=late/length=1: not measured\n");
     free(text);
     bench_run_free(&run);
 }
@@ -337,12 +233,7 @@ int main(void)
         cmocka_unit_test(figures_of_a_point),
         cmocka_unit_test(ratio_is_of_the_rounds_that_both_have),
         cmocka_unit_test(nothing_is_said_of_points_that_failed_or_were_waived),
-        cmocka_unit_test(markdown_of_a_run),
-        cmocka_unit_test(markdown_names_what_each_row_is_compared_with),
-        cmocka_unit_test(markdown_too_wide_is_printed_in_parts),
-        cmocka_unit_test(markdown_has_at_least_one_metric_a_part),
-        cmocka_unit_test(markdown_has_noise_of_any_size),
-        cmocka_unit_test(markdown_without_comparisons_has_no_ratios),
+        cmocka_unit_test(text_of_a_run),
         cmocka_unit_test(json_has_only_what_is_selected),
         cmocka_unit_test(a_point_takes_one_line),
         cmocka_unit_test(a_run_that_was_freed_is_empty),

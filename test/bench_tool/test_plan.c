@@ -121,6 +121,24 @@ static void ids_say_all_of_a_point(void **state)
     bench_run_free(&run);
 }
 
+static void rows_have_a_copy_of_their_configuration(void **state)
+{
+    (void)state;
+    struct bench_run run = {0};
+    struct bench_table *const table = add_table(&run, "t");
+    int config = 7;
+    table->spec.config_size = sizeof(config);
+    struct bench_point *const first = bench_row(table, NULL, &config, "%s/%u", "a, |", 12U);
+    config = 8;
+    struct bench_point *const second = bench_row(table, first, &config, "b/");
+    assert_string_equal(first->id, "suite/t/way=a, |/length=12");
+    assert_string_equal(second->id, "suite/t/way=b/length=");
+    assert_int_equal(*(const int *)first->config, 7);
+    assert_int_equal(*(const int *)second->config, 8);
+    assert_ptr_equal(second->against, first);
+    bench_run_free(&run);
+}
+
 /* The letters that are selected, and 2 for the other suite. */
 static void assert_selected(const char *const *filters, size_t count, const char *wanted)
 {
@@ -232,6 +250,7 @@ int main(void)
         cmocka_unit_test(suites_come_in_their_own_order_and_once),
         cmocka_unit_test(unknown_suite_is_refused_with_those_there_are),
         cmocka_unit_test(ids_say_all_of_a_point),
+        cmocka_unit_test(rows_have_a_copy_of_their_configuration),
         cmocka_unit_test(filters_select_by_parts_of_ids),
         cmocka_unit_test(what_a_point_is_compared_with_is_selected_too),
         cmocka_unit_test(selecting_again_forgets_the_first_time),

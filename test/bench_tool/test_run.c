@@ -8,8 +8,8 @@
 
 const struct bench_suite bench_suites[] = {{NULL, NULL, NULL}};
 
-/* What was called: b and e for a table's begin and end, c and m and a point's number for its check and its
- * sample; and what happens at the how manieth sample, from 1, warming up included. */
+/* What was called: b and e for a table's begin and end; o, c, m and x and a point's number for its open, its
+ * check, its sample and its close; and what happens at the how manieth sample, from 1, warming up included. */
 static struct {
     char calls[512];
     int samples;
@@ -37,8 +37,22 @@ static void end(struct bench_table *table)
     call('e', NULL);
 }
 
+static void open_point(struct bench_point *point)
+{
+    assert_int_equal(*(int *)point->state, 0);
+    *(int *)point->state = 1;
+    call('o', point);
+}
+
+static void close_point(struct bench_point *point)
+{
+    assert_int_equal(*(int *)point->state, 1);
+    call('x', point);
+}
+
 static void check(struct bench_point *point)
 {
+    assert_true(point->state == NULL || *(int *)point->state == 1);
     call('c', point);
 }
 
@@ -97,6 +111,30 @@ static void every_round_begins_with_another_point(void **state)
                                       "m0m1m2" /* warms up */
                                       "m0m1m2m1m2m0m2m0m1m0m1m2"
                                       "c0c1c2e");
+    bench_run_free(&run);
+}
+
+static void open_and_waive(struct bench_point *point)
+{
+    open_point(point);
+    if (point == point->table->items[1]) {
+        bench_waive(point, "not here");
+    }
+}
+
+/* Each with a state of its own, which begins as zeros in each pass. */
+static void points_that_were_opened_are_closed(void **state)
+{
+    (void)state;
+    struct bench_run run = {0};
+    const struct run_options two = {.passes = 2};
+    struct bench_table *const table = add_called_table(&run, "t", 2, 1);
+    table->spec.state_size = sizeof(int);
+    table->spec.open = open_and_waive;
+    table->spec.close = close_point;
+    assert_int_equal(run_bench(&run.bench, &two), 0);
+    assert_string_equal(record.calls, "bo0o1c0m0m0c0x0x1e"
+                                      "bo0c0m0m0c0x0e");
     bench_run_free(&run);
 }
 
@@ -319,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(every_round_begins_with_another_point),
+        RUN_TEST(points_that_were_opened_are_closed),
         RUN_TEST(samples_are_kept_in_the_order_of_rounds),
         RUN_TEST(passes_go_over_all_tables),
         RUN_TEST(rounds_are_those_of_the_table_unless_said),

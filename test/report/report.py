@@ -92,12 +92,11 @@ class Page(Case):
         ("bench/overhead.json", "8 arguments", "Host time of a launch", "figure 2", "figure 3", "figure 4, left", "figure 5, left",
          "figure 6", "right): host", "right): execution"),
         ("bench/overlap.json", "cycles before the wait", 'libpdl over a plain stream, main part "work"',
-         'chain over a plain graph, main part "spin"', "overlap, by the condition", "from the first one's start"),
+         'chain over a plain graph, main part "spin"', "overlap, by the condition"),
         ("sim/overlap.json", "Random shapes"),
-        ("bench/graph.json", "Kernels in series, each: device", "further kernel", "make, change and launch", "keeps of the device's"),
-        ("bench/sync.json", "Ordering the whole device", "Ordering less than the device"),
-        ("bench/device.json", "grids a second", "pending ones: lost", "launches itself", "first instruction", "1,024 small"),
-        ("bench/decode.json", "One token", "Each kernel alone", "reading the decoder"),
+         ("bench/graph.json", "Kernels in series, each: device", "further kernel", "make, change and launch"),
+         ("bench/device.json", "grids a second", "pending ones: lost", "launches itself", "first instruction", "1,024 small"),
+         ("bench/decode.json", "One token", "Each kernel alone", "reading the decoder"),
         ("tensor_parallel.json", "tensor_parallel"), ("decode.json", "decode"), ("one_job.json", "one_job"),
     )  # fmt: skip
 

@@ -245,8 +245,7 @@ class Completion(Case):
         self.assertEqual(self.complete("report", "--s"), [])
 
     def test_words_that_a_command_knows_are_completed(self):
-        rtc = ["rtc"] if "rtc" not in tooltest.without else []
-        suites = ["decode", "device", "graph", "overhead", "overlap", *rtc, "sync"]
+        suites = ["decode", "device", "graph", "overhead", "overlap"]
         self.assertEqual(self.complete("bench", ""), suites if tooltest.nvcc else [])
 
     def test_files_are_completed_where_a_command_reads_files(self):

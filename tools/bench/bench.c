@@ -44,7 +44,7 @@ static struct {
 
 static void write_tables(FILE *to)
 {
-    output_markdown(&session.run, to);
+    output_text(&session.run, to);
 }
 
 static void write_json(FILE *to)
@@ -167,11 +167,13 @@ static int measure(const struct command *command, int argc, char **argv)
         return EXIT_USAGE;
     }
     environment_fill(&session.run.environment, argc, argv);
-    environment_add_state(&session.run.environment, "before");
+    environment_add_number(&session.run.environment, "sm_clock_measured_mhz_before",
+                           gpu_sm_clock_mhz());
     session.running = true;
     (void)atexit(write_what_there_is);
     const int signal_number = run_bench(&session.run.bench, &command->run);
-    environment_add_state(&session.run.environment, "after");
+    environment_add_number(&session.run.environment, "sm_clock_measured_mhz_after",
+                           gpu_sm_clock_mhz());
     if (signal_number != 0) {
         text = format_text("interrupted by signal %d", signal_number);
         print_note("%s; what was measured is written", text);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is measured: suites of tables, a table's points, a point's samples.
+/* What is measured: suites of tables, a table's points (rows), a point's samples.
  *
  * A suite declares its tables without a device. A table has axes (what is varied) and metrics (what is
- * measured); a point is one configuration, a row of the printed table. Each round takes one sample of
- * every point, in turning order, so that what drifts drifts for all of them; a pass is a number of
- * rounds between a table's begin and end; a run makes several passes over everything. */
+ * measured). A point says what to run, with what, and which other point it is compared with. Each round
+ * takes one sample of every point, in turning order, so that what drifts drifts for all of them; a pass is a
+ * number of rounds between a table's begin and end; a run makes several passes over everything.
+ *
+ * A pass calls for a table: begin, open of each point, check of each, measure of each in each round, check
+ * again, close of each point that was opened, end. */
 #ifndef PDL_TOOLS_BENCH_H
 #define PDL_TOOLS_BENCH_H
 
@@ -36,6 +39,7 @@ struct bench_point {
     char *id;                    /* suite/table/axis=value/...: unique */
     struct bench_point *against; /* what it is compared with, or NULL */
     const void *config;          /* the suite's own */
+    void *state;                 /* the suite's own, from open to close */
     bool selected;
     char *waived;    /* why it is not measured here, or NULL */
     char *failed;    /* what went wrong, or NULL; its samples are then not to be trusted */
@@ -53,14 +57,19 @@ struct bench_spec {
     const char *axes[BENCH_AXES];               /* one word each; the rest NULL */
     struct bench_metric metrics[BENCH_METRICS]; /* the rest without a name */
     int rounds;                                 /* samples of each point in a pass */
+    size_t config_size;                         /* of what bench_row() copies */
+    size_t state_size;                          /* of a point's state, which begins as zeros */
 
-    /* Sets up for a pass over the selected points; may waive some. May be NULL, as may end. */
+    /* Sets up for a pass over the selected points; may waive some. All but check and measure may be NULL. */
     void (*begin)(struct bench_table *table);
+    /* Makes what the point runs; may waive it, or fail. close() is called in any case. */
+    void (*open)(struct bench_point *point);
     /* Runs the point once and checks its result: bench_fail() if it is wrong. Called before a pass's
      * rounds and after them. */
     void (*check)(struct bench_point *point);
     /* Takes one sample: values[i] is of metrics[i]. NAN where it could not be measured this time. */
     void (*measure)(struct bench_point *point, double *values);
+    void (*close)(struct bench_point *point);
     void (*end)(struct bench_table *table);
 };
 
@@ -89,6 +98,11 @@ struct bench_table *bench_table_add(struct bench *bench, const struct bench_spec
  * run. `against` is a point added before, of the same table, or NULL. */
 struct bench_point *bench_point_add(struct bench_table *table, struct bench_point *against,
                                     const void *config, const char *const *values);
+/* The same with a copy of the configuration, and with values as by printf(), a slash between two. */
+__attribute__((format(printf, 4, 5))) struct bench_point *bench_row(struct bench_table *table,
+                                                                    struct bench_point *against,
+                                                                    const void *config,
+                                                                    const char *format, ...);
 
 /* The point is not measured, and why: "the device has no ...". */
 __attribute__((format(printf, 2, 3))) void bench_waive(struct bench_point *point,

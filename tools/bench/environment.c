@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/environment.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -8,8 +10,6 @@
 #include <unistd.h>
 
 #include "bench/gpu.h"
-#include "bench/gpu_state.h"
-#include "bench/gpu_time.h"
 #include "common/memory.h"
 
 #ifdef PDL_HAVE_GIT_VERSION
@@ -30,17 +30,6 @@ void environment_add_number(struct bench_environment *environment, const char *k
     APPEND(environment, fact);
 }
 
-const struct bench_fact *environment_find(const struct bench_environment *environment,
-                                          const char *key)
-{
-    for (size_t i = 0; i < environment->count; i++) {
-        if (strcmp(environment->items[i].key, key) == 0) {
-            return &environment->items[i];
-        }
-    }
-    return NULL;
-}
-
 void environment_free(struct bench_environment *environment)
 {
     for (size_t i = 0; i < environment->count; i++) {
@@ -51,46 +40,61 @@ void environment_free(struct bench_environment *environment)
     memset(environment, 0, sizeof(*environment));
 }
 
-static void add_version(struct bench_environment *environment, const char *key, unsigned major,
-                        unsigned minor)
+__attribute__((format(printf, 3, 4))) static void
+add_formatted(struct bench_environment *environment, const char *key, const char *format, ...)
 {
-    char *text = format_text("%u.%u", major, minor);
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
     environment_add_text(environment, key, text);
-    free(text);
 }
 
-/* What stands behind the first line of a file that begins with `key`, after a colon; NULL if none. */
-static char *value_in_file(const char *path, const char *key)
+/* The first line of a file that begins with `key`, without its end; false if there is none. */
+static bool find_line(const char *path, const char *key, char line[256])
 {
-    char line[256];
-    char *value = NULL;
-    FILE *file = fopen(path, "r");
-    while (file != NULL && value == NULL && fgets(line, sizeof(line), file) != NULL) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, key, strlen(key)) == 0 && colon != NULL) {
-            colon[strcspn(colon, "\n")] = '\0';
-            value = copy_text(colon + 1 + strspn(colon + 1, " \t"));
-        }
+    bool found = false;
+    FILE *const file = fopen(path, "r");
+    while (file != NULL && !found && fgets(line, 256, file) != NULL) {
+        found = strncmp(line, key, strlen(key)) == 0;
     }
     if (file != NULL) {
         (void)fclose(file);
     }
-    return value;
+    line[found ? strcspn(line, "\n") : 0] = '\0';
+    return found;
 }
 
 static void add_host(struct bench_environment *environment)
 {
+    char line[256];
     struct utsname system;
-    char *const processor = value_in_file("/proc/cpuinfo", "model name");
-    if (processor != NULL) {
-        environment_add_text(environment, "processor", processor);
-        free(processor);
+    if (find_line("/proc/cpuinfo", "model name", line) && strchr(line, ':') != NULL) {
+        const char *const colon = strchr(line, ':');
+        environment_add_text(environment, "processor", colon + 1 + strspn(colon + 1, " \t"));
     }
     environment_add_number(environment, "processor_cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
     if (uname(&system) == 0) {
-        char *text = format_text("%s %s %s", system.sysname, system.release, system.machine);
-        environment_add_text(environment, "system", text);
-        free(text);
+        add_formatted(environment, "system", "%s %s %s", system.sysname, system.release,
+                      system.machine);
+    }
+}
+
+/* The kernel module's line is "NVRM version: NVIDIA ... Kernel Module  580.65.06  ...": the first word that
+ * begins with a digit and has a dot. */
+static void add_driver(struct bench_environment *environment)
+{
+    char line[256];
+    char *rest = NULL;
+    if (find_line("/proc/driver/nvidia/version", "NVRM", line)) {
+        for (char *word = strtok_r(line, " \t", &rest); word != NULL;
+             word = strtok_r(NULL, " \t", &rest)) {
+            if (*word >= '0' && *word <= '9' && strchr(word, '.') != NULL) {
+                environment_add_text(environment, "driver", word);
+                return;
+            }
+        }
     }
 }
 
@@ -99,17 +103,13 @@ static void add_gpu(struct bench_environment *environment)
     environment_add_text(environment, "gpu", gpu.name);
     environment_add_number(environment, "device", gpu.ordinal);
     environment_add_number(environment, "devices", gpu.count);
-    add_version(environment, "compute_capability", (unsigned)gpu.major, (unsigned)gpu.minor);
+    add_formatted(environment, "compute_capability", "%d.%d", gpu.major, gpu.minor);
     environment_add_number(environment, "multiprocessors", gpu.multiprocessors);
     environment_add_number(environment, "memory_bytes", (double)gpu.memory);
     environment_add_number(environment, "l2_bytes", (double)gpu.l2);
-    char *const driver = gpu_state_driver();
-    if (driver != NULL) {
-        environment_add_text(environment, "driver", driver);
-        free(driver);
-    }
-    add_version(environment, "driver_cuda", (unsigned)gpu.driver_version / 1000,
-                (unsigned)gpu.driver_version % 1000 / 10);
+    add_driver(environment);
+    add_formatted(environment, "driver_cuda", "%d.%d", gpu.driver_version / 1000,
+                  gpu.driver_version % 1000 / 10);
     environment_add_number(environment, "sm_clock_limit_mhz", gpu.clock_khz / 1e3);
     environment_add_number(environment, "memory_clock_limit_mhz", gpu.memory_clock_khz / 1e3);
     environment_add_number(environment, "timer_step_ns", (double)gpu.timer_step);
@@ -126,11 +126,11 @@ static void add_program(struct bench_environment *environment, int argc, char *c
     }
     environment_add_text(environment, "command", command);
     free(command);
-    char *text = format_text("%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
-    environment_add_text(environment, "libpdl", text);
-    free(text);
+    add_formatted(environment, "libpdl", "%u.%u.%u", version / 10000, version / 100 % 100,
+                  version % 100);
     environment_add_text(environment, "git", PDL_GIT_VERSION);
-    add_version(environment, "cuda_headers", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+    add_formatted(environment, "cuda_headers", "%d.%d", CUDA_VERSION / 1000,
+                  CUDA_VERSION % 1000 / 10);
     environment_add_text(environment, "compiler", __VERSION__);
 }
 
@@ -144,30 +144,4 @@ void environment_fill(struct bench_environment *environment, int argc, char *con
     add_program(environment, argc, argv);
     add_host(environment);
     add_gpu(environment);
-}
-
-void environment_add_state(struct bench_environment *environment, const char *when)
-{
-    struct gpu_state state;
-    char *key = format_text("sm_clock_measured_mhz_%s", when);
-    environment_add_number(environment, key, gpu_sm_clock_mhz());
-    free(key);
-    if (!gpu_state_get(&state)) {
-        return;
-    }
-    const struct {
-        const char *name;
-        double number;
-    } numbers[] = {{"sm_clock_mhz", state.sm_clock_mhz},
-                   {"memory_clock_mhz", state.memory_clock_mhz},
-                   {"temperature_c", state.temperature_c},
-                   {"power_w", state.power_w}};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        key = format_text("%s_%s", numbers[i].name, when);
-        environment_add_number(environment, key, numbers[i].number);
-        free(key);
-    }
-    key = format_text("clocks_held_back_by_%s", when);
-    environment_add_text(environment, key, state.held_back_by);
-    free(key);
 }

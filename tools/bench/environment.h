@@ -7,7 +7,5 @@
 
 /* The facts of the machine, of the program, and of the device that gpu_open() opened. */
 void environment_fill(struct bench_environment *environment, int argc, char *const *argv);
-/* What may have changed while the run was on: clocks, temperature, what held the clocks back. */
-void environment_add_state(struct bench_environment *environment, const char *when);
 
 #endif /* PDL_TOOLS_BENCH_ENVIRONMENT_H */

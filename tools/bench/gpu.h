@@ -9,6 +9,8 @@
 #include <cuda.h>
 #include <pdl/pdl.h>
 
+#include "bench/kernels/overhead.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,27 +19,23 @@ extern "C" {
  * name into that of the version whose prototype it declares, here as there. */
 /* clang-format off */
 #define GPU_DRIVER_FUNCTIONS(entry)                                                               \
-    entry(cuCtxGetCurrent) entry(cuCtxGetLimit) entry(cuCtxSetCurrent) entry(cuCtxSetLimit)       \
-    entry(cuCtxSynchronize) entry(cuDeviceGet) entry(cuDeviceGetAttribute)                        \
-    entry(cuDeviceGetCount) entry(cuDeviceGetName) entry(cuDeviceGetPCIBusId)                     \
+    entry(cuCtxGetLimit) entry(cuCtxSetCurrent) entry(cuCtxSetLimit) entry(cuCtxSynchronize)      \
+    entry(cuDeviceGet) entry(cuDeviceGetAttribute)                                                 \
     entry(cuDevicePrimaryCtxRelease) entry(cuDevicePrimaryCtxRetain) entry(cuDeviceTotalMem)      \
-    entry(cuDriverGetVersion) entry(cuEventCreate) entry(cuEventDestroy)                          \
-    entry(cuEventElapsedTime) entry(cuEventQuery) entry(cuEventRecord) entry(cuEventSynchronize)  \
-    entry(cuFuncGetAttribute) entry(cuFuncSetAttribute) entry(cuGetErrorName)                     \
-    entry(cuGetErrorString) entry(cuGraphAddNode_v2) entry(cuGraphCreate) entry(cuGraphDestroy)   \
-    entry(cuGraphExecDestroy) entry(cuGraphExecKernelNodeSetParams) entry(cuGraphExecUpdate)      \
-    entry(cuGraphGetEdges_v2) entry(cuGraphGetNodes) entry(cuGraphInstantiate)                    \
-    entry(cuGraphInstantiateWithParams) entry(cuGraphLaunch) entry(cuGraphUpload) entry(cuInit)   \
-    entry(cuKernelGetFunction) entry(cuLaunchCooperativeKernel)                                   \
-    entry(cuLaunchCooperativeKernelMultiDevice) entry(cuLaunchKernel) entry(cuLaunchKernelEx)     \
-    entry(cuLibraryGetKernel) entry(cuLibraryLoadData) entry(cuLibraryUnload) entry(cuMemAlloc)   \
-    entry(cuMemFree) entry(cuMemFreeHost) entry(cuMemGetInfo) entry(cuMemHostAlloc)               \
-    entry(cuMemHostGetDevicePointer) entry(cuMemcpyDtoH) entry(cuMemcpyHtoD)                      \
-    entry(cuMemsetD8Async) entry(cuModuleGetFunction) entry(cuModuleLoadData)                     \
-    entry(cuModuleUnload) entry(cuOccupancyMaxActiveBlocksPerMultiprocessor)                      \
-    entry(cuStreamBeginCapture) entry(cuStreamCreate) entry(cuStreamDestroy)                      \
-    entry(cuStreamEndCapture) entry(cuStreamQuery)                                                \
-    entry(cuStreamSynchronize) entry(cuStreamWaitEvent)
+    entry(cuEventCreate) entry(cuEventDestroy) entry(cuEventElapsedTime) entry(cuEventRecord)     \
+    entry(cuFuncSetAttribute) entry(cuGetErrorName) entry(cuGraphAddNode_v2)                      \
+    entry(cuGraphCreate) entry(cuGraphDestroy) entry(cuGraphExecDestroy)                          \
+    entry(cuGraphExecKernelNodeSetParams) entry(cuGraphExecUpdate) entry(cuGraphGetEdges_v2)      \
+    entry(cuGraphInstantiate) entry(cuGraphLaunch) entry(cuGraphUpload) entry(cuInit)             \
+    entry(cuKernelGetFunction) entry(cuLaunchCooperativeKernelMultiDevice)                        \
+    entry(cuLaunchKernelEx) entry(cuLibraryGetKernel) entry(cuLibraryLoadData)                    \
+    entry(cuLibraryUnload) entry(cuMemAlloc) entry(cuMemFree) entry(cuMemFreeHost)                \
+    entry(cuMemGetInfo) entry(cuMemHostAlloc) entry(cuMemHostGetDevicePointer)                    \
+    entry(cuMemcpyDtoH) entry(cuMemcpyHtoD) entry(cuMemsetD8Async) entry(cuModuleGetFunction)     \
+    entry(cuModuleLoadData) entry(cuModuleUnload)                                                 \
+    entry(cuOccupancyMaxActiveBlocksPerMultiprocessor) entry(cuStreamBeginCapture)                \
+    entry(cuStreamCreate) entry(cuStreamDestroy) entry(cuStreamEndCapture)                        \
+    entry(cuStreamSynchronize)
 /* clang-format on */
 
 #pragma GCC diagnostic push
@@ -61,8 +59,7 @@ struct gpu {
     int driver_version;
     int major, minor; /* compute capability */
     int multiprocessors;
-    int clock_khz, memory_clock_khz; /* the highest */
-    int threads_per_multiprocessor;
+    int clock_khz, memory_clock_khz;                 /* the highest */
     int shared_per_multiprocessor, shared_per_block; /* by opting in */
     size_t memory, l2;                               /* bytes */
     unsigned long long timer_step;                   /* of %globaltimer, ns */
@@ -83,15 +80,19 @@ const char *gpu_error_name(CUresult result);
 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
-/* The images that are embedded: kernels/NAME.cu. */
+/* The images that are embedded: kernels/NAME.cu. From `begin`, aligned to 16 bytes; NULL in a program that was
+ * built without nvcc. */
 enum gpu_image {
     IMAGE_COMMON,
     IMAGE_OVERHEAD,
     IMAGE_OVERLAP,
-    IMAGE_SYNC,
     IMAGE_DEVICE,
     IMAGES,
 };
+struct gpu_image_bytes {
+    const unsigned char *begin, *end;
+};
+extern const struct gpu_image_bytes gpu_images[IMAGES];
 
 /* A kernel of an image, which is loaded on first use and stays until gpu_close(). Both are of the same
  * code; neither is the caller's to free. */
@@ -107,12 +108,22 @@ void gpu_write(CUdeviceptr to, const void *from, size_t bytes);
 void gpu_read(void *to, CUdeviceptr from, size_t bytes);
 void gpu_wait(void);
 
-/* A plain launch through cuLaunchKernelEx, with the PDL attribute if wanted. */
 struct gpu_launch {
     CUfunction function;
     unsigned grid, block, shared_bytes;
-    void **args; /* one pointer a parameter, or NULL */
+    void **args;                 /* one pointer a parameter, or NULL */
+    enum overhead_kernel symbol; /* the same kernel for the Runtime: of the suite overhead only */
 };
+/* One block of one thread. */
+static inline struct gpu_launch gpu_single(CUfunction function, void **args)
+{
+    const struct gpu_launch launch = {function, 1, 1, 0, args, OVERHEAD_NULL_0};
+    return launch;
+}
+/* What cuLaunchKernelEx() takes for it; `attribute` must outlive it. At most one of the two is wanted. */
+CUlaunchConfig gpu_config(const struct gpu_launch *launch, CUstream stream, bool overlap,
+                          bool cooperative, CUlaunchAttribute *attribute);
+/* A launch through cuLaunchKernelEx, with the PDL attribute if wanted. */
 void gpu_launch(const struct gpu_launch *launch, CUstream stream, bool overlap);
 
 /* ---- time ------------------------------------------------------------------------------------- */
@@ -130,9 +141,16 @@ struct gpu_times {
 struct gpu_times gpu_time(void (*work)(void *context), void *context);
 enum { gpu_queue_limit = 512 };
 
-/* From the first call of `work` until gpu.stream is empty, by the host's clock, ns; nothing is queued
- * before. */
-double gpu_wall_ns(void (*work)(void *context), void *context);
+struct gpu_lapse {
+    double calls_ns; /* that the calls of `work` took */
+    double total_ns; /* from the first call until the host knows that gpu.stream is empty */
+};
+
+/* By the host's clock; nothing is queued before. */
+struct gpu_lapse gpu_wall(void (*work)(void *context), void *context);
+
+/* The clock that an SM runs at under a light load, in MHz, by the timer. */
+double gpu_sm_clock_mhz(void);
 
 #ifdef __cplusplus
 }

@@ -1,19 +1,68 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/line.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include <pdl/chain.h>
 
 #include "bench/bench.h"
+#include "bench/runtime_launch.h"
 #include "common/memory.h"
 
+#define RUNTIME(form, with_overlap, same)                                                          \
+    .maker = BY_RUNTIME, .detail = RUNTIME_##form, .overlap = (with_overlap), .raw = WAY_##same
+#define DRIVER(same)            .maker = BY_DRIVER, .raw = WAY_##same
+#define LIBPDL(symbol, raw_way) .maker = BY_LIBPDL, .detail = (symbol), .raw = WAY_##raw_way
+#define LINE_NAME(text, less)   .name = (text), .against = WAY_##less
+
+const struct line_way_info line_ways[WAYS] = {
+    [WAY_CHEVRON] = {"chevron", RUNTIME(CHEVRON, false, CHEVRON)},
+    [WAY_CUDA_LAUNCH] = {"cudaLaunchKernel", RUNTIME(LAUNCH, false, CUDA_LAUNCH)},
+    [WAY_CUDA_EX] = {"cudaLaunchKernelExC", RUNTIME(LAUNCH_EX, false, CUDA_EX)},
+    [WAY_CUDA_EX_AGAIN] = {"cudaLaunchKernelExC-again", RUNTIME(LAUNCH_EX, false, CUDA_EX)},
+    [WAY_SYMBOL] = {"pdl_launch-symbol", LIBPDL(true, CUDA_EX)},
+    [WAY_CUDA_EX_TYPED] = {"cudaLaunchKernelEx", RUNTIME(LAUNCH_EX_TYPED, false, CUDA_EX_TYPED)},
+    [WAY_TYPED] = {"pdl_launch_kernel", RUNTIME(LIBPDL_TYPED, false, CUDA_EX_TYPED)},
+    [WAY_STREAM] = {"cuLaunchKernelEx", DRIVER(STREAM), LINE_NAME("stream", STREAM)},
+    [WAY_STREAM_AGAIN] = {"cuLaunchKernelEx-again", DRIVER(STREAM)},
+    [WAY_FUNCTION] = {"pdl_launch", LIBPDL(false, STREAM)},
+    [WAY_COOPERATIVE] = {"cooperative", DRIVER(COOPERATIVE), .cooperative = true},
+    [WAY_FUNCTION_COOPERATIVE] = {"pdl_launch-cooperative", LIBPDL(false, COOPERATIVE),
+                                  .cooperative = true},
+    [WAY_CUDA_EX_PDL] = {"cudaLaunchKernelExC-pdl", RUNTIME(LAUNCH_EX, true, CUDA_EX_PDL)},
+    [WAY_CUDA_EX_PDL_AGAIN] = {"cudaLaunchKernelExC-pdl-again",
+                               RUNTIME(LAUNCH_EX, true, CUDA_EX_PDL)},
+    [WAY_SYMBOL_AUTO] = {"pdl_launch-symbol-auto", LIBPDL(true, CUDA_EX_PDL), .overlap = true},
+    [WAY_CUDA_EX_TYPED_PDL] = {"cudaLaunchKernelEx-pdl",
+                               RUNTIME(LAUNCH_EX_TYPED, true, CUDA_EX_TYPED_PDL)},
+    [WAY_TYPED_AUTO] = {"pdl_launch_kernel-auto", RUNTIME(LIBPDL_TYPED, true, CUDA_EX_TYPED_PDL)},
+    [WAY_STREAM_PDL] = {"cuLaunchKernelEx-pdl", DRIVER(STREAM_PDL), .overlap = true,
+                        LINE_NAME("stream-pdl", STREAM)},
+    [WAY_STREAM_PDL_AGAIN] = {"cuLaunchKernelEx-pdl-again", DRIVER(STREAM_PDL), .overlap = true},
+    [WAY_LIBPDL] = {"pdl_launch-auto", LIBPDL(false, STREAM_PDL), .overlap = true,
+                    LINE_NAME("libpdl", STREAM_PDL)},
+    [WAY_GRAPH] = {"graph", LINE_NAME("graph", STREAM), .maker = BY_GRAPH, .raw = WAY_GRAPH},
+    [WAY_GRAPH_PDL] = {"graph-pdl", LINE_NAME("graph-pdl", GRAPH), .maker = BY_GRAPH,
+                       .overlap = true, .raw = WAY_GRAPH_PDL},
+    [WAY_CHAIN] = {"chain", LINE_NAME("chain", GRAPH_PDL), .maker = BY_CHAIN, .overlap = true,
+                   .raw = WAY_GRAPH_PDL},
+};
+
+/* A launch into a stream, with everything made that a program would make once. */
+struct call {
+    CUlaunchAttribute attribute; /* BY_DRIVER, as the next one */
+    CUlaunchConfig config;
+    pdl_launch_desc desc; /* BY_LIBPDL, as the next one */
+    pdl_kernel *kernel;
+    struct runtime_launch runtime; /* BY_RUNTIME */
+};
+
 struct line {
-    enum line_way way;
+    const struct line_way_info *way;
     const struct gpu_launch *launches;
     size_t count, repeat;
-    pdl_launch_desc *descs; /* WAY_LIBPDL: one a launch */
-    pdl_kernel **kernels;   /* WAY_LIBPDL: one a launch */
+    struct call *calls; /* one a launch; not of graphs and chains */
     CUgraphExec graph;
     CUgraphNode *nodes; /* of the graph that `graph` was made from */
     CUgraph made_from;
@@ -21,27 +70,12 @@ struct line {
     struct line_cost cost;
 };
 
-const char *const line_way_names[WAYS] = {"stream", "stream-pdl", "libpdl",
-                                          "graph",  "graph-pdl",  "chain"};
-
-enum line_way line_way_raw(enum line_way way)
-{
-    return way == WAY_LIBPDL ? WAY_STREAM_PDL : way == WAY_CHAIN ? WAY_GRAPH_PDL : way;
-}
-
-static pdl_launch_desc make_desc(const struct gpu_launch *launch)
+static pdl_launch_desc make_desc(const struct line_way_info *way, const struct gpu_launch *launch)
 {
     return PDL_LAUNCH_DESC(.grid = {launch->grid}, .block = {launch->block},
                            .dynamic_shared_memory = launch->shared_bytes, .stream = gpu.stream,
-                           .overlap = PDL_OVERLAP_AUTO);
-}
-
-static size_t free_memory(void)
-{
-    size_t left = 0;
-    size_t total = 0;
-    MUST(cu.cuMemGetInfo(&left, &total));
-    return left;
+                           .cooperative = way->cooperative,
+                           .overlap = way->overlap ? PDL_OVERLAP_AUTO : PDL_OVERLAP_NONE);
 }
 
 CUresult line_add_node(CUgraph graph, const struct gpu_launch *launch, const CUgraphNode *before,
@@ -69,7 +103,7 @@ CUresult line_add_node(CUgraph graph, const struct gpu_launch *launch, const CUg
 
 static CUresult add_nodes(struct line *line)
 {
-    const bool programmatic = line->way == WAY_GRAPH_PDL;
+    const bool programmatic = line->way->overlap;
     const size_t count = line->count * line->repeat;
     for (size_t i = 0; i < count; i++) {
         const CUresult result =
@@ -127,7 +161,7 @@ static CUresult make_chain(struct line *line)
     pdl_status status = pdl_chain_create(NULL, &line->chain);
     for (size_t i = 0; status == PDL_SUCCESS && i < count; i++) {
         const struct gpu_launch *const launch = &line->launches[i % line->count];
-        const pdl_launch_desc desc = make_desc(launch);
+        const pdl_launch_desc desc = make_desc(line->way, launch);
         status = pdl_chain_add(line->chain, gpu_kernel(launch->function), &desc, launch->args, NULL,
                                0, NULL);
     }
@@ -149,13 +183,27 @@ static CUresult make_chain(struct line *line)
     return CUDA_SUCCESS;
 }
 
-static void make_launches(struct line *line)
+static void make_calls(struct line *line)
 {
-    line->descs = allocate(line->count, sizeof(*line->descs));
-    line->kernels = allocate(line->count, sizeof(pdl_kernel *));
+    const struct line_way_info *const way = line->way;
+    line->calls = allocate(line->count, sizeof(*line->calls));
     for (size_t i = 0; i < line->count; i++) {
-        line->descs[i] = make_desc(&line->launches[i]);
-        line->kernels[i] = gpu_kernel(line->launches[i].function);
+        const struct gpu_launch *const launch = &line->launches[i];
+        struct call *const call = &line->calls[i];
+        if (way->maker == BY_RUNTIME) {
+            call->runtime = (struct runtime_launch){launch->symbol, launch->grid, launch->block,
+                                                    gpu.stream,     way->overlap, launch->args};
+        } else if (way->maker == BY_DRIVER) {
+            call->config =
+                gpu_config(launch, gpu.stream, way->overlap, way->cooperative, &call->attribute);
+        } else {
+            call->desc = make_desc(way, launch);
+            if (way->detail) {
+                MUST_RUNTIME(runtime_kernel(launch->symbol, &call->kernel));
+            } else {
+                call->kernel = gpu_kernel(launch->function);
+            }
+        }
     }
 }
 
@@ -163,27 +211,27 @@ struct line *line_make(enum line_way way, const struct gpu_launch *launches, siz
                        size_t repeat, CUresult *error)
 {
     struct line *line = allocate(1, sizeof(*line));
-    line->way = way;
+    CUresult result = CUDA_SUCCESS;
+    line->way = &line_ways[way];
     line->launches = launches;
     line->count = count;
     line->repeat = repeat;
-    const size_t before = free_memory();
-    CUresult result = CUDA_SUCCESS;
-    if (way == WAY_LIBPDL) {
-        make_launches(line);
-    } else if (way == WAY_CHAIN) {
-        result = make_chain(line);
-    } else if (way == WAY_GRAPH || way == WAY_GRAPH_PDL) {
+    if (line->way->maker == BY_GRAPH) {
         result = make_graph(line);
+    } else if (line->way->maker == BY_CHAIN) {
+        result = make_chain(line);
+    } else {
+        make_calls(line);
     }
     if (error != NULL) {
         *error = result;
+    } else {
+        MUST(result);
     }
     if (result != CUDA_SUCCESS) {
         line_free(line);
-        return NULL;
+        line = NULL;
     }
-    line->cost.device_bytes = (double)before - (double)free_memory();
     return line;
 }
 
@@ -199,37 +247,69 @@ void line_free(struct line *line)
     if (line->made_from != NULL) {
         MUST(cu.cuGraphDestroy(line->made_from));
     }
+    for (size_t i = 0; line->calls != NULL && i < line->count; i++) {
+        if (line->way->detail) { /* of a symbol; the others are gpu_kernel()'s */
+            pdl_kernel_destroy(line->calls[i].kernel);
+        }
+    }
     free(line->nodes);
-    free(line->kernels);
-    free(line->descs);
+    free(line->calls);
     free(line);
 }
 
-void line_run(void *context)
+static void run_calls(const struct line *line, size_t repeat)
 {
-    struct line *const line = context;
-    if (line->graph != NULL) {
-        MUST(cu.cuGraphLaunch(line->graph, gpu.stream));
+    const struct line_way_info *const way = line->way;
+    if (way->maker == BY_RUNTIME) { /* whose loop is in C++ */
+        assert(line->count == 1);
+        MUST_RUNTIME(runtime_run((enum runtime_form)way->detail, &line->calls[0].runtime, repeat));
         return;
     }
-    if (line->chain != NULL) {
-        MUST_PDL(pdl_chain_launch(line->chain, gpu.stream));
-        return;
-    }
-    for (size_t repeat = 0; repeat < line->repeat; repeat++) {
+    for (; repeat > 0; repeat--) {
         for (size_t i = 0; i < line->count; i++) {
-            if (line->way == WAY_LIBPDL) {
-                MUST_PDL(pdl_launch(line->kernels[i], &line->descs[i], line->launches[i].args));
+            const struct call *const call = &line->calls[i];
+            const struct gpu_launch *const launch = &line->launches[i];
+            if (way->maker == BY_DRIVER) {
+                MUST(cu.cuLaunchKernelEx(&call->config, launch->function, launch->args, NULL));
             } else {
-                gpu_launch(&line->launches[i], gpu.stream, line->way == WAY_STREAM_PDL);
+                MUST_PDL(pdl_launch(call->kernel, &call->desc, launch->args));
             }
         }
     }
 }
 
+void line_run_times(struct line *line, size_t repeat)
+{
+    if (line->graph != NULL) {
+        MUST(cu.cuGraphLaunch(line->graph, gpu.stream));
+    } else if (line->chain != NULL) {
+        MUST_PDL(pdl_chain_launch(line->chain, gpu.stream));
+    } else {
+        run_calls(line, repeat);
+    }
+}
+
+void line_run(void *context)
+{
+    line_run_times(context, ((struct line *)context)->repeat);
+}
+
 const struct line_cost *line_cost(const struct line *line)
 {
     return &line->cost;
+}
+
+bool line_check_edges(struct bench_point *point, const struct line *line)
+{
+    const bool graph = line->way->maker == BY_GRAPH || line->way->maker == BY_CHAIN;
+    const size_t edges = line->count * line->repeat - 1;
+    const size_t expected = graph && line->way->overlap ? edges : 0;
+    if (line->cost.programmatic_edges != expected) {
+        bench_fail(point, "%zu of %zu edges are programmatic, not %zu",
+                   line->cost.programmatic_edges, edges, expected);
+        return false;
+    }
+    return true;
 }
 
 void line_set_args(struct line *line, size_t index, void **args)

@@ -3,22 +3,52 @@
 #ifndef PDL_TOOLS_BENCH_LINE_H
 #define PDL_TOOLS_BENCH_LINE_H
 
+#include "bench/bench.h"
 #include "bench/gpu.h"
 
-/* Raw CUDA unless libpdl is named. */
+/* In the order of the rows. */
 enum line_way {
-    WAY_STREAM,     /* cuLaunchKernelEx, no attributes */
-    WAY_STREAM_PDL, /* cuLaunchKernelEx with programmatic stream serialization */
-    WAY_LIBPDL,     /* pdl_launch, PDL_OVERLAP_AUTO */
-    WAY_GRAPH,      /* kernel nodes and full edges */
-    WAY_GRAPH_PDL,  /* kernel nodes and programmatic edges */
-    WAY_CHAIN,      /* pdl_chain, PDL_OVERLAP_AUTO */
+    WAY_CHEVRON,
+    WAY_CUDA_LAUNCH,
+    WAY_CUDA_EX,
+    WAY_CUDA_EX_AGAIN, /* a raw call once more, so that a ratio of equals is known */
+    WAY_SYMBOL,
+    WAY_CUDA_EX_TYPED,
+    WAY_TYPED,
+    WAY_STREAM,
+    WAY_STREAM_AGAIN,
+    WAY_FUNCTION,
+    WAY_COOPERATIVE,
+    WAY_FUNCTION_COOPERATIVE,
+    WAY_CUDA_EX_PDL,
+    WAY_CUDA_EX_PDL_AGAIN,
+    WAY_SYMBOL_AUTO,
+    WAY_CUDA_EX_TYPED_PDL,
+    WAY_TYPED_AUTO,
+    WAY_STREAM_PDL,
+    WAY_STREAM_PDL_AGAIN,
+    WAY_LIBPDL,
+    WAY_GRAPH,
+    WAY_GRAPH_PDL,
+    WAY_CHAIN,
     WAYS,
 };
-/* One word, for an axis: "stream", "stream-pdl", "libpdl", "graph", "graph-pdl", "chain". */
-extern const char *const line_way_names[WAYS];
-/* What raw way is it compared with: itself for the raw ones. */
-enum line_way line_way_raw(enum line_way way);
+
+/* Which code makes the launch. */
+enum line_maker { BY_RUNTIME, BY_DRIVER, BY_LIBPDL, BY_GRAPH, BY_CHAIN };
+
+struct line_way_info {
+    const char
+        *call; /* for the axis of the suite overhead: the call, and -pdl or -auto with overlap */
+    const char *name; /* for that of the others; NULL where they do not have it */
+    enum line_maker maker;
+    int detail; /* BY_RUNTIME: a runtime_form; BY_LIBPDL: whether from a symbol */
+    bool overlap, cooperative;
+    enum line_way raw; /* the same in raw CUDA; itself for raw ways */
+    enum line_way
+        against; /* of those with a name: what it adds one thing to; itself for WAY_STREAM */
+};
+extern const struct line_way_info line_ways[WAYS];
 
 struct line;
 
@@ -31,20 +61,24 @@ CUresult line_add_node(CUgraph graph, const struct gpu_launch *launch, const CUg
  * NULL, with the driver's error in `error`, where a graph could not be made. */
 struct line *line_make(enum line_way way, const struct gpu_launch *launches, size_t count,
                        size_t repeat, CUresult *error);
-void line_free(struct line *line);
+void line_free(struct line *line); /* NULL is allowed */
 
-/* Launches all of it in gpu.stream: for gpu_time() and gpu_wall_ns(), with the line as the context. */
+/* Launches all of it in gpu.stream: for gpu_time() and gpu_wall(), with the line as the context. */
 void line_run(void *context);
+/* Launches the list so many times, in the loop that a program would have; a graph or chain once, whole. */
+void line_run_times(struct line *line, size_t repeat);
 
 /* What making the graph took, host ns; 0 for streams. */
 struct line_cost {
     double create_ns;      /* nodes and edges, or pdl_chain_add */
     double instantiate_ns; /* with pdl_chain_build's second half of nodes and edges, for a chain */
     double upload_ns;
-    double device_bytes; /* less free device memory after than before */
     size_t programmatic_edges;
 };
 const struct line_cost *line_cost(const struct line *line);
+
+/* Fails the point unless every edge of a graph or chain with overlap is programmatic, and no other one. */
+bool line_check_edges(struct bench_point *point, const struct line *line);
 
 /* New arguments for one kernel of it, in the form that its way has (raw: cuGraphExecKernelNodeSetParams).
  * Not for streams. */

@@ -35,13 +35,6 @@ size_t output_selected_count(const struct bench_table *table)
     return count;
 }
 
-bool output_ends_in(const char *key, const char *ending)
-{
-    const size_t length = strlen(key);
-    const size_t end = strlen(ending);
-    return length > end && strcmp(key + length - end, ending) == 0;
-}
-
 double output_tolerance(const struct bench_metric *metric)
 {
     return metric->tolerance > 0 ? metric->tolerance : 0.03;
@@ -80,6 +73,9 @@ static void free_point(struct bench_point *point)
     }
     for (size_t i = 0; i < BENCH_METRICS; i++) {
         free(point->samples[i].items);
+    }
+    if (point->table->spec.config_size > 0) {
+        free((void *)point->config); /* of bench_row() */
     }
     free(point->id);
     free(point->waived);

@@ -24,8 +24,6 @@ struct bench_environment {
 };
 void environment_add_text(struct bench_environment *environment, const char *key, const char *text);
 void environment_add_number(struct bench_environment *environment, const char *key, double number);
-const struct bench_fact *environment_find(const struct bench_environment *environment,
-                                          const char *key);
 void environment_free(struct bench_environment *environment);
 
 /* A run, finished or not. */
@@ -40,7 +38,7 @@ void bench_run_free(struct bench_run *run);
 /* ---- written ---------------------------------------------------------------------------------- */
 
 /* Both write only points that are selected. */
-void output_markdown(const struct bench_run *run, FILE *to);
+void output_text(const struct bench_run *run, FILE *to);
 /* JSON needs jansson: this is in output_json.c, which is built where it was found. */
 TOOL_OPTIONAL void output_json(const struct bench_run *run, FILE *to);
 
@@ -51,9 +49,6 @@ size_t output_axis_count(const struct bench_spec *spec);
 size_t output_metric_count(const struct bench_spec *spec);
 /* The selected points of a table. */
 size_t output_selected_count(const struct bench_table *table);
-
-/* Whether a fact's key ends so: what is asked before and after a run ends in "_before" and "_after". */
-bool output_ends_in(const char *key, const char *ending);
 
 /* By which share of the old median two runs may differ when nothing has changed, at least. */
 double output_tolerance(const struct bench_metric *metric);
@@ -71,11 +66,5 @@ struct output_figure output_figure_of(const struct bench_point *point, size_t me
 /* A number for people, with at least four significant digits where there are as many: "1,234,567",
  * "12.34", "0.001234", "-" for NAN. The caller frees it. */
 char *output_number(double number);
-
-/* A table in markdown whose columns line up on a terminal, too. `which` are the columns to print. A row may
- * end early, with NULL for its last cells: the cell in front of them does not widen its column. */
-void markdown_print(const struct table *table, const size_t *which, size_t count, FILE *to);
-/* How many characters a column takes, the bars not counted. */
-size_t markdown_width(const struct table *table, size_t column);
 
 #endif /* PDL_TOOLS_BENCH_OUTPUT_H */

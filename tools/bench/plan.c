@@ -49,6 +49,25 @@ struct bench_point *bench_point_add(struct bench_table *table, struct bench_poin
     return point;
 }
 
+struct bench_point *bench_row(struct bench_table *table, struct bench_point *against,
+                              const void *config, const char *format, ...)
+{
+    char text[256];
+    const char *values[BENCH_AXES] = {NULL};
+    char *rest = text;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < BENCH_AXES && table->spec.axes[i] != NULL; i++) {
+        values[i] = strsep(&rest, "/");
+        assert(values[i] != NULL);
+    }
+    void *const copy = allocate(1, table->spec.config_size);
+    memcpy(copy, config, table->spec.config_size);
+    return bench_point_add(table, against, copy, values);
+}
+
 __attribute__((format(printf, 1, 0))) static char *format_arguments(const char *format,
                                                                     va_list arguments)
 {

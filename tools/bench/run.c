@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/output.h"
 #include "common/memory.h"
 
 volatile sig_atomic_t bench_interrupted;
@@ -62,15 +63,6 @@ static size_t count_active(const struct bench_table *table)
         active += bench_point_active(table->items[i]);
     }
     return active;
-}
-
-static size_t count_metrics(const struct bench_spec *spec)
-{
-    size_t count = 0;
-    while (count < BENCH_METRICS && spec->metrics[count].name != NULL) {
-        count++;
-    }
-    return count;
 }
 
 /* What the terminal is told. */
@@ -136,7 +128,7 @@ static void drop_unfinished_round(struct bench_table *table, size_t metrics, con
 
 static void run_rounds(struct bench_table *table, int rounds, struct progress *progress)
 {
-    const size_t metrics = count_metrics(&table->spec);
+    const size_t metrics = output_metric_count(&table->spec);
     size_t *const counts = allocate(table->count, sizeof(*counts));
     run_round(table, metrics, 0, false); /* warms up */
     for (int round = 0; round < rounds && !bench_interrupted; round++) {
@@ -152,6 +144,27 @@ static void run_rounds(struct bench_table *table, int rounds, struct progress *p
     free(counts);
 }
 
+static void open_point(struct bench_point *point)
+{
+    const struct bench_spec *const spec = &point->table->spec;
+    if (spec->open != NULL) {
+        point->state = allocate(1, spec->state_size);
+        spec->open(point);
+    }
+}
+
+static void close_points(const struct bench_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        struct bench_point *const point = table->items[i];
+        if (point->state != NULL && table->spec.close != NULL) {
+            table->spec.close(point);
+        }
+        free(point->state);
+        point->state = NULL;
+    }
+}
+
 static void run_table(struct bench_table *table, const struct run_options *options,
                       struct progress *progress)
 {
@@ -163,9 +176,11 @@ static void run_table(struct bench_table *table, const struct run_options *optio
     if (table->spec.begin != NULL) {
         table->spec.begin(table);
     }
+    bench_each_active(table, open_point);
     bench_each_active(table, check_point);
     run_rounds(table, rounds, progress);
     bench_each_active(table, check_point);
+    close_points(table);
     if (table->spec.end != NULL) {
         table->spec.end(table);
     }

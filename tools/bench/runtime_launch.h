@@ -10,6 +10,7 @@
 #include <cuda.h>
 #include <pdl/pdl.h>
 
+#include "bench/bench.h"
 #include "bench/kernels/overhead.h"
 
 #ifdef __cplusplus
@@ -46,6 +47,15 @@ int runtime_kernel(enum overhead_kernel kernel, pdl_kernel **made);
 /* The same for the Driver API. */
 int runtime_function(enum overhead_kernel kernel, CUfunction *function);
 const char *runtime_error_name(int error);
+
+/* The Runtime's errors have the driver's numbers where both know them, but not all names. */
+#define MUST_RUNTIME(call) runtime_must((call), #call)
+static inline void runtime_must(int error, const char *call)
+{
+    if (error != 0) {
+        bench_abort("%s: %s", call, runtime_error_name(error));
+    }
+}
 
 #ifdef __cplusplus
 }

@@ -36,9 +36,7 @@ struct stats stats_of(const double *samples, size_t count)
         .count = kept,
         .min = quantile(rising, kept, 0),
         .p10 = quantile(rising, kept, 0.10),
-        .p25 = quantile(rising, kept, 0.25),
         .median = quantile(rising, kept, 0.5),
-        .p75 = quantile(rising, kept, 0.75),
         .p90 = quantile(rising, kept, 0.90),
         .p99 = quantile(rising, kept, 0.99),
         .max = quantile(rising, kept, 1),
@@ -135,22 +133,4 @@ double stats_spread(const struct bench_point *point, int metric)
         begin = end;
     }
     return passes < 2 || middle == 0 ? NAN : farthest / fabs(middle);
-}
-
-void stats_line(const double *x, const double *y, size_t count, double *slope, double *intercept)
-{
-    double mean_x = 0;
-    double mean_y = 0;
-    double xx = 0;
-    double xy = 0;
-    for (size_t i = 0; i < count; i++) {
-        mean_x += x[i] / (double)count;
-        mean_y += y[i] / (double)count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        xx += (x[i] - mean_x) * (x[i] - mean_x);
-        xy += (x[i] - mean_x) * (y[i] - mean_y);
-    }
-    *slope = xy / xx;
-    *intercept = mean_y - *slope * mean_x;
 }

@@ -9,7 +9,7 @@ struct bench_point;
 
 struct stats {
     size_t count;
-    double min, p10, p25, median, p75, p90, p99, max, mean;
+    double min, p10, median, p90, p99, max, mean;
 };
 
 /* Of samples in any order, which stay as they are; those that are NAN do not count. All NAN where there
@@ -31,8 +31,5 @@ struct stats_ratio stats_ratio_of(const double *samples, const double *base, siz
 /* How far the passes of a run are apart, as a share of the median: the largest distance of a pass's
  * median from the median of all. NAN with fewer than two passes. */
 double stats_spread(const struct bench_point *point, int metric);
-
-/* The slope and the intercept of the least-squares line through (x, y). */
-void stats_line(const double *x, const double *y, size_t count, double *slope, double *intercept);
 
 #endif /* PDL_TOOLS_BENCH_STATS_H */

@@ -16,6 +16,8 @@ enum { LAUNCH_PENDING_COUNT_EXCEEDED = 69 };
 /* The limit that no launch of the table `throughput` comes near. */
 enum { ENOUGH_PENDING = 32768 };
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 struct device device;
 
 /* ---- pending launches ------------------------------------------------------------------------- */
@@ -58,7 +60,7 @@ static void load_launches(void)
     unsigned children = 1;
     int how = LAUNCH_FIRE;
     void *args[] = {&device.state, &children, &how};
-    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "launch_many"), 1, 1, 0, args};
+    const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "launch_many"), args);
     gpu_launch(&launch, gpu.stream, false);
     gpu_wait();
 }
@@ -70,39 +72,34 @@ static void waive_all(struct bench_table *table, const char *why)
     }
 }
 
-bool device_begin(struct bench_table *table, size_t limit)
+void device_begin(struct bench_table *table)
 {
     char why[160];
-    size_t kept = 0;
     if (gpu.major != 9) {
         (void)snprintf(why, sizeof(why),
                        "the kernels that launch kernels are linked for compute capability 9.x, and"
                        " this is %d.%d",
                        gpu.major, gpu.minor);
         waive_all(table, why);
-        return false;
+        return;
     }
     device.state = gpu_alloc(sizeof(struct device_state));
     device.limit_before = pending_limit();
     device.limit = device.limit_before;
     load_launches();
-    if (limit != 0 && !set_pending_limit(limit, &kept)) {
-        (void)snprintf(why, sizeof(why),
-                       "asked for %zu pending launches from the device, and the driver keeps %zu",
-                       limit, kept);
-        waive_all(table, why);
-    }
-    return true;
-}
-
-static void begin_with_default(struct bench_table *table)
-{
-    (void)device_begin(table, 0);
 }
 
 static void begin_with_enough(struct bench_table *table)
 {
-    (void)device_begin(table, ENOUGH_PENDING);
+    size_t kept = 0;
+    device_begin(table);
+    if (device.state != 0 && !set_pending_limit(ENOUGH_PENDING, &kept)) {
+        char why[160];
+        (void)snprintf(why, sizeof(why),
+                       "asked for %d pending launches from the device, and the driver keeps %zu",
+                       ENOUGH_PENDING, kept);
+        waive_all(table, why);
+    }
 }
 
 void device_end(struct bench_table *table)
@@ -174,7 +171,6 @@ struct many {
     unsigned blocks, threads, children;
     int how;
     size_t limit;
-    double *memory; /* that the limit takes, bytes; found out in begin */
 };
 
 static void run_many(void *context)
@@ -183,8 +179,9 @@ static void run_many(void *context)
     unsigned children = many->children;
     int how = many->how;
     void *args[] = {&device.state, &children, &how};
-    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "launch_many"), many->blocks,
-                                      many->threads, 0, args};
+    struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "launch_many"), args);
+    launch.grid = many->blocks;
+    launch.block = many->threads;
     gpu_launch(&launch, gpu.stream, false);
 }
 
@@ -214,16 +211,16 @@ static void declare_throughput(struct bench *bench)
     static const struct bench_spec spec = {
         .name = "throughput",
         .title = "grids a second that one kernel launches, by how many and by how many threads",
-        .note =
-            "Children of one block of one thread, through pdl/cdp.cuh, by blocks x threads that "
-            "launch: fire-and-forget, or into a stream that each thread makes. The rate is "
-            "over the time from before the parent to after the last child; `call` is what a "
-            "launch takes the thread that makes it. The limit of pending launches is 32,768, "
-            "so that none is lost.",
+        .note = "Children of one block of one thread, through pdl/cdp.cuh, by blocks x "
+                "threads that launch: fire-and-forget, or into a stream that each thread "
+                "makes. The rate is over the time from before the parent to after the last "
+                "child; `call` is what a launch takes the thread that makes it. The limit "
+                "of pending launches is 32,768, so that none is lost.",
         .axes = {"children", "launchers"},
         .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true, .tolerance = 0.25},
                     {.name = "call", .unit = "ns", .tolerance = 0.06}},
         .rounds = 15,
+        .config_size = sizeof(struct many),
         .begin = begin_with_enough,
         .check = device_check,
         .measure = measure_throughput,
@@ -241,28 +238,17 @@ static void declare_throughput(struct bench *bench)
                   {"128x32", 128, 32, LAUNCH_FIRE},
                   {"1x1-streams", 1, 1, LAUNCH_STREAM},
                   {"1x32-streams", 1, 32, LAUNCH_STREAM}};
-    enum {
-        CHILDREN = sizeof(children) / sizeof(children[0]),
-        SHAPES = sizeof(shapes) / sizeof(shapes[0])
-    };
-    static struct many configs[CHILDREN * SHAPES];
     struct bench_table *const table = bench_table_add(bench, &spec);
-    struct many *config = configs;
-    for (size_t i = 0; i < CHILDREN; i++) {
+    for (size_t i = 0; i < COUNT(children); i++) {
         struct bench_point *one = NULL;
-        for (size_t j = 0; j < SHAPES; j++) {
-            if (shapes[j].blocks * shapes[j].threads > children[i]) {
-                continue;
+        for (size_t j = 0; j < COUNT(shapes); j++) {
+            const struct many many = {shapes[j].blocks, shapes[j].threads, children[i],
+                                      shapes[j].how, 0};
+            if (many.blocks * many.threads <= many.children) {
+                struct bench_point *const point =
+                    bench_row(table, one, &many, "%u/%s", many.children, shapes[j].name);
+                one = one != NULL ? one : point;
             }
-            char *const number = format_text("%u", children[i]);
-            const char *const values[] = {number, shapes[j].name};
-            *config = (struct many){.blocks = shapes[j].blocks,
-                                    .threads = shapes[j].threads,
-                                    .children = children[i],
-                                    .how = shapes[j].how};
-            struct bench_point *const point = bench_point_add(table, one, config++, values);
-            one = one != NULL ? one : point;
-            free(number);
         }
     }
 }
@@ -283,48 +269,43 @@ static void declare_check(struct bench *bench)
     static const struct bench_spec spec = {
         .name = "check",
         .title = "what it costs to check a launch from the device",
-        .note = "2,048 children, fire-and-forget: `<<<>>>` unchecked, with cudaGetLastError() "
-                "after each by hand, and pdl_cdp_fire_and_forget().",
+        .note = "2,048 children, fire-and-forget: `<<<>>>` unchecked, with "
+                "cudaGetLastError() after each by hand, and pdl_cdp_fire_and_forget().",
         .axes = {"launchers", "by"},
         .metrics = {{.name = "each", .unit = "ns", .tolerance = 0.05},
                     {.name = "call", .unit = "ns", .tolerance = 0.05}},
         .rounds = 15,
-        .begin = begin_with_default,
+        .config_size = sizeof(struct many),
+        .begin = device_begin,
         .check = device_check,
         .measure = measure_check,
         .end = device_end,
     };
-    static const char *const shapes[] = {"1x1", "1x32"};
     static const char *const names[] = {"unchecked", "by-hand", "cdp.cuh"};
-    static struct many configs[6];
     struct bench_table *const table = bench_table_add(bench, &spec);
-    for (int i = 0; i < 6; i++) {
-        const char *const values[] = {shapes[i / 3], names[i % 3]};
-        configs[i] = (struct many){.blocks = 1,
-                                   .threads = i < 3 ? 1 : 32,
-                                   .children = 2048,
-                                   .how = LAUNCH_UNCHECKED + i % 3};
-        struct bench_point *const first = i % 3 > 0 ? table->items[i - i % 3] : NULL;
-        (void)bench_point_add(table, first, &configs[i], values);
+    for (unsigned threads = 1; threads <= 32; threads += 31) {
+        struct bench_point *unchecked = NULL;
+        for (int i = 0; i < 3; i++) {
+            const struct many many = {1, threads, 2048, LAUNCH_UNCHECKED + i, 0};
+            struct bench_point *const point =
+                bench_row(table, unchecked, &many, "1x%u/%s", threads, names[i]);
+            unchecked = i == 0 ? point : unchecked;
+        }
     }
 }
 
 /* ---- limits ------------------------------------------------------------------------------------- */
 
-static void begin_limits(struct bench_table *table)
+/* The state is how many bytes the limit takes. */
+static void open_limit(struct bench_point *point)
 {
     enum { LEAST = 32 }; /* that the driver keeps in any case */
+    const struct many *const many = point->config;
     size_t kept = 0;
-    if (!device_begin(table, 0)) {
-        return;
-    }
-    for (size_t i = 0; i < table->count; i++) {
-        const struct many *const many = table->items[i]->config;
-        (void)set_pending_limit(LEAST, &kept);
-        const size_t before = free_memory();
-        if (set_pending_limit(many->limit, &kept)) {
-            *many->memory = (double)before - (double)free_memory();
-        }
+    (void)set_pending_limit(LEAST, &kept);
+    const size_t before = free_memory();
+    if (set_pending_limit(many->limit, &kept)) {
+        *(double *)point->state = (double)before - (double)free_memory();
     }
 }
 
@@ -362,7 +343,7 @@ static void measure_limit(struct bench_point *point, double *values)
     } else {
         values[0] = 1e6 * state.ran / us;
         values[1] = state.failed;
-        values[2] = *many->memory;
+        values[2] = *(const double *)point->state;
     }
 }
 
@@ -371,17 +352,21 @@ static void declare_limit(struct bench *bench)
     static const struct bench_spec spec = {
         .name = "limit",
         .title = "16,384 launches from the device against the limit of pending ones",
-        .note = "`running`: children that end as soon as they can, from 128 blocks of one thread; "
-                "`held`: children that end when all are launched, and `tail`: tail launches, from "
-                "one block of 1,024 threads. A launch over the limit is lost: it returns "
-                "cudaErrorLaunchPendingCountExceeded, and the host sees no error. The rate is of "
-                "those that ran; `memory` is what the limit takes above that of 32.",
+        .note = "`running`: children that end as soon as they can, from 128 blocks of one "
+                "thread; `held`: children that end when all are launched, and `tail`: tail "
+                "launches, from one block of 1,024 threads. A launch over the limit is "
+                "lost: it returns cudaErrorLaunchPendingCountExceeded, and the host sees "
+                "no error. The rate is of those that ran; `memory` is what the limit takes "
+                "above that of 32.",
         .axes = {"limit", "children"},
         .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true, .tolerance = 0.1},
                     {.name = "lost", .unit = "grids", .tolerance = 0.3},
                     {.name = "memory", .unit = "bytes"}},
         .rounds = 7,
-        .begin = begin_limits,
+        .config_size = sizeof(struct many),
+        .state_size = sizeof(double),
+        .begin = device_begin,
+        .open = open_limit,
         .check = device_check,
         .measure = measure_limit,
         .end = device_end,
@@ -396,25 +381,13 @@ static void declare_limit(struct bench *bench)
     } kinds[] = {{"running", LAUNCH_FIRE, 128, 1},
                  {"held", LAUNCH_HELD, 1, 1024},
                  {"tail", LAUNCH_TAIL, 1, 1024}};
-    enum {
-        LIMITS = sizeof(limits) / sizeof(limits[0]),
-        KINDS = sizeof(kinds) / sizeof(kinds[0]),
-        ALL = LIMITS * KINDS
-    };
-    static struct many configs[ALL];
-    static double memory[LIMITS];
     struct bench_table *const table = bench_table_add(bench, &spec);
-    for (size_t i = 0; i < ALL; i++) {
-        char *const limit = format_text("%zu", limits[i / KINDS]);
-        const char *const values[] = {limit, kinds[i % KINDS].name};
-        configs[i] = (struct many){.blocks = kinds[i % KINDS].blocks,
-                                   .threads = kinds[i % KINDS].threads,
-                                   .children = 16384,
-                                   .how = kinds[i % KINDS].how,
-                                   .limit = limits[i / KINDS],
-                                   .memory = &memory[i / KINDS]};
-        (void)bench_point_add(table, NULL, &configs[i], values);
-        free(limit);
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        for (size_t j = 0; j < COUNT(kinds); j++) {
+            const struct many many = {kinds[j].blocks, kinds[j].threads, 16384, kinds[j].how,
+                                      limits[i]};
+            (void)bench_row(table, NULL, &many, "%zu/%s", limits[i], kinds[j].name);
+        }
     }
 }
 
@@ -438,35 +411,29 @@ static const struct host_way host_ways[] = {
     {"device-1x1", HOST_DEVICE, 1, 1, WAYS},         {"device-1x32", HOST_DEVICE, 1, 32, WAYS},
     {"device-128x1", HOST_DEVICE, 128, 1, WAYS},
 };
-enum { HOST_WAYS = sizeof(host_ways) / sizeof(host_ways[0]) };
-static struct {
-    CUstream streams[MOST_STREAMS];
-    struct line *lines[HOST_WAYS];
-    CUgraphExec wide;
+
+/* A table's state. */
+struct host_streams {
+    CUstream items[MOST_STREAMS];
+};
+
+/* What a point launches. */
+struct host_run {
     void *args[1];
     struct gpu_launch launch;
-} host;
+    struct line *line;
+    CUgraphExec wide;
+};
 
 /* As many nodes, of which none waits for another. */
-static CUgraphExec make_wide_graph(void)
+static CUgraphExec make_wide_graph(const struct gpu_launch *launch)
 {
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
-    CUgraphNodeParams params = {
-        .type = CU_GRAPH_NODE_TYPE_KERNEL,
-        .kernel = {.func = host.launch.function,
-                   .gridDimX = 1,
-                   .gridDimY = 1,
-                   .gridDimZ = 1,
-                   .blockDimX = 1,
-                   .blockDimY = 1,
-                   .blockDimZ = 1,
-                   .kernelParams = host.args},
-    };
     MUST(cu.cuGraphCreate(&graph, 0));
     for (int i = 0; i < WORK; i++) {
         CUgraphNode node = NULL;
-        MUST(cu.cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &params));
+        MUST(line_add_node(graph, launch, NULL, false, &node));
     }
     MUST(cu.cuGraphInstantiate(&exec, graph, 0));
     MUST(cu.cuGraphDestroy(graph));
@@ -476,53 +443,66 @@ static CUgraphExec make_wide_graph(void)
 
 static void begin_host(struct bench_table *table)
 {
-    if (!device_begin(table, 0)) {
-        return;
-    }
-    host.args[0] = &device.state;
-    host.launch = (struct gpu_launch){gpu_function(IMAGE_DEVICE, "counted"), 1, 1, 0, host.args};
-    for (int i = 0; i < MOST_STREAMS; i++) {
-        MUST(cu.cuStreamCreate(&host.streams[i], CU_STREAM_NON_BLOCKING));
-    }
-    for (size_t i = 0; i < HOST_WAYS; i++) {
-        if (host_ways[i].kind == HOST_LINE) {
-            host.lines[i] = line_make(host_ways[i].line, &host.launch, 1, WORK, NULL);
+    device_begin(table);
+    if (device.state != 0) {
+        struct host_streams *const streams = allocate(1, sizeof(*streams));
+        for (int i = 0; i < MOST_STREAMS; i++) {
+            MUST(cu.cuStreamCreate(&streams->items[i], CU_STREAM_NON_BLOCKING));
         }
+        table->state = streams;
     }
-    host.wide = make_wide_graph();
 }
 
 static void end_host(struct bench_table *table)
 {
-    if (host.wide != NULL) {
-        gpu_wait();
-        for (size_t i = 0; i < HOST_WAYS; i++) {
-            line_free(host.lines[i]);
-        }
-        for (int i = 0; i < MOST_STREAMS; i++) {
-            MUST(cu.cuStreamDestroy(host.streams[i]));
-        }
-        MUST(cu.cuGraphExecDestroy(host.wide));
+    struct host_streams *const streams = table->state;
+    for (int i = 0; streams != NULL && i < MOST_STREAMS; i++) {
+        MUST(cu.cuStreamDestroy(streams->items[i]));
     }
-    host.wide = NULL;
+    free(streams);
     device_end(table);
 }
 
-static void launch_work(const struct host_way *way)
+static void open_host(struct bench_point *point)
 {
-    struct many many = {
-        .blocks = way->blocks, .threads = way->threads, .children = WORK, .how = LAUNCH_FIRE};
+    const struct host_way *const way = point->config;
+    struct host_run *const run = point->state;
+    run->args[0] = &device.state;
+    run->launch = gpu_single(gpu_function(IMAGE_DEVICE, "counted"), run->args);
+    if (way->kind == HOST_LINE) {
+        run->line = line_make(way->line, &run->launch, 1, WORK, NULL);
+    } else if (way->kind == HOST_WIDE_GRAPH) {
+        run->wide = make_wide_graph(&run->launch);
+    }
+}
+
+static void close_host(struct bench_point *point)
+{
+    struct host_run *const run = point->state;
+    gpu_wait();
+    line_free(run->line);
+    if (run->wide != NULL) {
+        MUST(cu.cuGraphExecDestroy(run->wide));
+    }
+}
+
+static void launch_work(const struct bench_point *point)
+{
+    const struct host_way *const way = point->config;
+    const struct host_run *const run = point->state;
+    const struct host_streams *const streams = point->table->state;
+    struct many many = {way->blocks, way->threads, WORK, LAUNCH_FIRE, 0};
     switch (way->kind) {
     case HOST_STREAMS:
         for (unsigned i = 0; i < WORK; i++) {
-            gpu_launch(&host.launch, host.streams[i % way->blocks], false);
+            gpu_launch(&run->launch, streams->items[i % way->blocks], false);
         }
         break;
     case HOST_LINE:
-        line_run(host.lines[way - host_ways]);
+        line_run(run->line);
         break;
     case HOST_WIDE_GRAPH:
-        MUST(cu.cuGraphLaunch(host.wide, gpu.stream));
+        MUST(cu.cuGraphLaunch(run->wide, gpu.stream));
         break;
     case HOST_DEVICE:
         run_many(&many);
@@ -535,7 +515,7 @@ static void measure_host(struct bench_point *point, double *values)
     struct device_state state;
     device_clear();
     const double begin = host_ns();
-    launch_work(point->config);
+    launch_work(point);
     const double launched = host_ns();
     gpu_wait();
     const double end = host_ns();
@@ -551,24 +531,28 @@ static void declare_host(struct bench *bench)
     static const struct bench_spec spec = {
         .name = "host",
         .title = "1,024 small kernels, by one host thread, by a graph, and by a kernel",
-        .note = "From the host's first call until all have ended, by the host's clock, nothing "
-                "queued before; `host` is the host's time in its calls, divided by 1,024. The "
-                "kernels in `streams-N`, `graph-wide` and `device-BxT` (blocks x threads that "
-                "launch, fire-and-forget) are independent; the others are a line of one after "
-                "another.",
+        .note = "From the host's first call until all have ended, by the host's clock, "
+                "nothing queued before; `host` is the host's time in its calls, divided by "
+                "1,024. The kernels in `streams-N`, `graph-wide` and `device-BxT` (blocks "
+                "x threads that launch, fire-and-forget) are independent; the others are a "
+                "line of one after another.",
         .axes = {"way"},
         .metrics = {{.name = "rate", .unit = "1/s", .higher_is_better = true, .tolerance = 0.05},
                     {.name = "host", .unit = "ns", .tolerance = 0.2}},
         .rounds = 21,
+        .config_size = sizeof(struct host_way),
+        .state_size = sizeof(struct host_run),
         .begin = begin_host,
+        .open = open_host,
         .check = device_check,
         .measure = measure_host,
+        .close = close_host,
         .end = end_host,
     };
     struct bench_table *const table = bench_table_add(bench, &spec);
-    for (size_t i = 0; i < HOST_WAYS; i++) {
-        (void)bench_point_add(table, i > 0 ? table->items[0] : NULL, &host_ways[i],
-                              &host_ways[i].name);
+    for (size_t i = 0; i < COUNT(host_ways); i++) {
+        (void)bench_row(table, i > 0 ? table->items[0] : NULL, &host_ways[i], "%s",
+                        host_ways[i].name);
     }
 }
 

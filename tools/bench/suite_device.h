@@ -17,10 +17,9 @@ struct device {
 };
 extern struct device device;
 
-/* What the tables begin and end with: the state, launches from the device that work, and a limit of
- * pending launches; 0: as it is, which is the driver's 2,048 unless something set it. False where every
- * point was waived. */
-bool device_begin(struct bench_table *table, size_t limit);
+/* What the tables begin and end with: the state, and launches from the device that work. Waives every point
+ * where they do not. The limit of pending launches is the driver's 2,048 unless something set it. */
+void device_begin(struct bench_table *table);
 void device_end(struct bench_table *table);
 
 void device_clear(void);

@@ -29,19 +29,9 @@ static CUgraphExec make_graph(const char *kernel, void **args, bool from_device)
     CUgraph graph = NULL;
     CUgraphNode node = NULL;
     CUgraphExec exec = NULL;
-    CUgraphNodeParams params = {
-        .type = CU_GRAPH_NODE_TYPE_KERNEL,
-        .kernel = {.func = gpu_function(IMAGE_DEVICE, kernel),
-                   .gridDimX = 1,
-                   .gridDimY = 1,
-                   .gridDimZ = 1,
-                   .blockDimX = 1,
-                   .blockDimY = 1,
-                   .blockDimZ = 1,
-                   .kernelParams = args},
-    };
+    const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, kernel), args);
     MUST(cu.cuGraphCreate(&graph, 0));
-    MUST(cu.cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &params));
+    MUST(line_add_node(graph, &launch, NULL, false, &node));
     MUST(cu.cuGraphInstantiate(&exec, graph,
                                from_device ? CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH : 0));
     MUST(cu.cuGraphDestroy(graph));
@@ -83,9 +73,90 @@ static CUgraphExec make_parent(const struct device_graphs *graphs, unsigned coun
     return make_graph("launch_graphs", args, false);
 }
 
-static void run_graph(void *graph)
+static void destroy_graph(CUgraphExec graph)
 {
-    MUST(cu.cuGraphLaunch(graph, gpu.stream));
+    if (graph != NULL) {
+        MUST(cu.cuGraphExecDestroy(graph));
+    }
+}
+
+/* Kernels of a line of the host's, each of which stamps the times of its number. */
+struct stamped_line {
+    unsigned ns;
+    unsigned *numbers;
+    struct gpu_launch *launches;
+    void *(*args)[3];
+    struct line *line;
+};
+
+static void make_stamped(struct stamped_line *stamped, enum line_way way, unsigned count,
+                         unsigned ns)
+{
+    stamped->ns = ns;
+    stamped->numbers = allocate(count, sizeof(*stamped->numbers));
+    stamped->launches = allocate(count, sizeof(*stamped->launches));
+    stamped->args = allocate(count, sizeof(*stamped->args));
+    for (unsigned i = 0; i < count; i++) {
+        stamped->numbers[i] = i;
+        stamped->args[i][0] = &device.state;
+        stamped->args[i][1] = &stamped->numbers[i];
+        stamped->args[i][2] = &stamped->ns;
+        stamped->launches[i] = gpu_single(gpu_function(IMAGE_DEVICE, "stamped"), stamped->args[i]);
+    }
+    stamped->line = line_make(way, stamped->launches, count, 1, NULL);
+}
+
+static void free_stamped(const struct stamped_line *stamped)
+{
+    line_free(stamped->line);
+    free(stamped->args);
+    free(stamped->launches);
+    free(stamped->numbers);
+}
+
+/* What a point runs: one of these, or a kernel that is launched for each sample. */
+struct device_run {
+    struct stamped_line stamped;
+    CUgraphExec graph;
+};
+
+static void close_run(struct bench_point *point)
+{
+    struct device_run *const run = point->state;
+    gpu_wait();
+    free_stamped(&run->stamped);
+    destroy_graph(run->graph);
+}
+
+/* The graph or the line, if the point has one. */
+static bool run_made(const struct device_run *run)
+{
+    if (run->stamped.line != NULL) {
+        line_run(run->stamped.line);
+    } else if (run->graph != NULL) {
+        MUST(cu.cuGraphLaunch(run->graph, gpu.stream));
+    }
+    return run->stamped.line != NULL || run->graph != NULL;
+}
+
+/* The graphs that a table's parents launch: its state. */
+static void begin_with_graphs(struct bench_table *table, size_t count)
+{
+    device_begin(table);
+    if (device.state != 0) {
+        struct device_graphs *const graphs = allocate(1, sizeof(*graphs));
+        make_graphs(graphs, count);
+        table->state = graphs;
+    }
+}
+
+static void end_with_graphs(struct bench_table *table)
+{
+    if (table->state != NULL) {
+        free_graphs(table->state);
+        free(table->state);
+    }
+    device_end(table);
 }
 
 /* How a row of kernels is launched: by a kernel, or as a line of the host's. */
@@ -107,77 +178,33 @@ static const struct row_way row_ways[] = {
     {"graph-sibling", LAUNCH_GRAPH_SIBLING, WAYS, false},
     {"graph-tail", LAUNCH_GRAPH_TAIL, WAYS, true},
 };
-enum { ROW_WAYS = sizeof(row_ways) / sizeof(row_ways[0]), ROW = 9 };
-
-/* A row of kernels ready to be run. */
-struct rows {
-    struct device_graphs graphs;
-    CUgraphExec parents[ROW_WAYS];
-    struct line *lines[ROW_WAYS];
-    struct gpu_launch launches[ROW];
-    unsigned numbers[ROW];
-    unsigned ns;
-    void *args[ROW][3];
-};
-static struct rows *rows;
+enum { ROW = 9 };
 
 static void begin_latency(struct bench_table *table)
 {
-    if (!device_begin(table, 0)) {
-        return;
-    }
-    rows = allocate(1, sizeof(*rows));
-    rows->ns = 8000; /* longer than any launch here takes */
-    for (unsigned i = 0; i < ROW; i++) {
-        rows->numbers[i] = i;
-        rows->args[i][0] = &device.state;
-        rows->args[i][1] = &rows->numbers[i];
-        rows->args[i][2] = &rows->ns;
-        rows->launches[i] =
-            (struct gpu_launch){gpu_function(IMAGE_DEVICE, "stamped"), 1, 1, 0, rows->args[i]};
-    }
-    make_graphs(&rows->graphs, ROW);
-    for (size_t i = 0; i < ROW_WAYS; i++) {
-        const struct row_way *const way = &row_ways[i];
-        if (way->how < 0) {
-            rows->lines[i] = line_make(way->line, rows->launches, ROW, 1, NULL);
-        } else if (way->how >= LAUNCH_GRAPH_FIRE) {
-            rows->parents[i] =
-                make_parent(&rows->graphs, ROW, way->how, way->how != LAUNCH_GRAPH_TAIL);
-        }
-    }
+    begin_with_graphs(table, ROW);
 }
 
-static void end_latency(struct bench_table *table)
+static void open_latency(struct bench_point *point)
 {
-    if (rows != NULL) {
-        gpu_wait();
-        for (size_t i = 0; i < ROW_WAYS; i++) {
-            line_free(rows->lines[i]);
-            if (rows->parents[i] != NULL) {
-                MUST(cu.cuGraphExecDestroy(rows->parents[i]));
-            }
-        }
-        free_graphs(&rows->graphs);
-        free(rows);
-        rows = NULL;
+    enum { NS = 8000 }; /* longer than any launch here takes */
+    const struct row_way *const way = point->config;
+    struct device_run *const run = point->state;
+    if (way->how < 0) {
+        make_stamped(&run->stamped, way->line, ROW, NS);
+    } else if (way->how >= LAUNCH_GRAPH_FIRE) {
+        run->graph = make_parent(point->table->state, ROW, way->how, way->how != LAUNCH_GRAPH_TAIL);
     }
-    device_end(table);
 }
 
 static void run_row(void *context)
 {
-    const struct row_way *const *const way = context;
-    const size_t index = (size_t)(*way - row_ways);
+    const struct bench_point *const point = context;
     unsigned count = ROW;
-    int how = (*way)->how;
+    int how = ((const struct row_way *)point->config)->how;
     void *args[] = {&device.state, &count, &how};
-    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "launch_row"), 1, 1, 0, args};
-    if (rows->lines[index] != NULL) {
-        line_run(rows->lines[index]);
-    } else if (rows->parents[index] != NULL) {
-        run_graph(rows->parents[index]);
-    } else {
+    if (!run_made(point->state)) {
+        const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "launch_row"), args);
         gpu_launch(&launch, gpu.stream, false);
     }
 }
@@ -193,13 +220,13 @@ static double latency_of(const struct row_way *way, const struct device_state *s
 
 static void measure_latency(struct bench_point *point, double *values)
 {
-    const struct row_way *way = point->config;
+    const struct row_way *const way = point->config;
     const unsigned first = way->how < 0; /* the first of a line was launched by the host */
     struct device_state state;
     double sum = 0;
     double calls = 0;
     device_clear();
-    (void)device_time(run_row, &way);
+    (void)device_time(run_row, point);
     device_read(&state);
     if (!device_all_ran(point, &state, ROW)) {
         return;
@@ -219,25 +246,29 @@ static void declare_latency(struct bench *bench)
         .name = "latency",
         .title = "from a launch to the kernel's first instruction",
         .note = "By %globaltimer, nine kernels in a row. From before the call (device: "
-                "fire-and-forget, siblings and streams; host, with PDL: the trigger) or from the "
-                "end of what the kernel has to wait for (tail, and the host's lines without PDL). "
-                "`initial` is the first one of a kernel or line, `subsequent` the mean of the "
-                "others, each launched when the one before had started; `call` is what the call "
-                "takes the thread.",
+                "fire-and-forget, siblings and streams; host, with PDL: the trigger) or "
+                "from the end of what the kernel has to wait for (tail, and the host's "
+                "lines without PDL). `initial` is the first one of a kernel or line, "
+                "`subsequent` the mean of the others, each launched when the one before "
+                "had started; `call` is what the call takes the thread.",
         .axes = {"way"},
         .metrics = {{.name = "initial", .unit = "ns", .tolerance = 0.1},
                     {.name = "subsequent", .unit = "ns", .tolerance = 0.1},
                     {.name = "call", .unit = "ns", .tolerance = 0.1}},
         .rounds = 31,
+        .config_size = sizeof(struct row_way),
+        .state_size = sizeof(struct device_run),
         .begin = begin_latency,
+        .open = open_latency,
         .check = device_check,
         .measure = measure_latency,
-        .end = end_latency,
+        .close = close_run,
+        .end = end_with_graphs,
     };
     struct bench_table *const table = bench_table_add(bench, &spec);
-    for (size_t i = 0; i < ROW_WAYS; i++) {
-        (void)bench_point_add(table, i > 0 ? table->items[0] : NULL, &row_ways[i],
-                              &row_ways[i].name);
+    for (size_t i = 0; i < sizeof(row_ways) / sizeof(row_ways[0]); i++) {
+        (void)bench_row(table, i > 0 ? table->items[0] : NULL, &row_ways[i], "%s",
+                        row_ways[i].name);
     }
 }
 
@@ -248,80 +279,39 @@ struct depth {
     enum depth_way way;
     unsigned depth;
 };
-enum { DEPTHS = 5, DEEPEST = 256, DEPTH_POINTS = DEPTHS * DEPTH_WAYS };
-static const unsigned depths[DEPTHS] = {1, 8, 24, 64, DEEPEST};
-
-/* The lines and graphs that stand for the host's ways, and the graph that launches itself. */
-static struct {
-    struct gpu_launch launches[DEEPEST + 1];
-    unsigned numbers[DEEPEST + 1], ns;
-    void *args[DEEPEST + 1][3];
-    struct line *lines[DEPTH_WAYS][DEPTHS];
-    CUgraphExec self[DEPTHS];
-} deep;
-
-static void begin_depth(struct bench_table *table)
+static void open_depth(struct bench_point *point)
 {
-    if (!device_begin(table, 0)) {
-        return;
+    const struct depth *const depth = point->config;
+    struct device_run *const run = point->state;
+    unsigned count = depth->depth + 1;
+    void *args[] = {&device.state, &count};
+    if (depth->way == DEPTH_STREAM || depth->way == DEPTH_GRAPH) {
+        make_stamped(&run->stamped, depth->way == DEPTH_STREAM ? WAY_STREAM : WAY_GRAPH, count, 0);
+    } else if (depth->way == DEPTH_GRAPH_TAIL) {
+        run->graph = make_graph("launch_self", args, true);
     }
-    for (unsigned i = 0; i <= DEEPEST; i++) {
-        deep.numbers[i] = i;
-        deep.args[i][0] = &device.state;
-        deep.args[i][1] = &deep.numbers[i];
-        deep.args[i][2] = &deep.ns;
-        deep.launches[i] =
-            (struct gpu_launch){gpu_function(IMAGE_DEVICE, "stamped"), 1, 1, 0, deep.args[i]};
-    }
-    for (size_t i = 0; i < DEPTHS; i++) {
-        unsigned count = depths[i] + 1;
-        void *args[] = {&device.state, &count};
-        deep.lines[DEPTH_STREAM][i] = line_make(WAY_STREAM, deep.launches, count, 1, NULL);
-        deep.lines[DEPTH_GRAPH][i] = line_make(WAY_GRAPH, deep.launches, count, 1, NULL);
-        deep.self[i] = make_graph("launch_self", args, true);
-    }
-}
-
-static void end_depth(struct bench_table *table)
-{
-    for (size_t i = 0; i < DEPTHS; i++) {
-        if (deep.self[i] != NULL) {
-            line_free(deep.lines[DEPTH_STREAM][i]);
-            line_free(deep.lines[DEPTH_GRAPH][i]);
-            MUST(cu.cuGraphExecDestroy(deep.self[i]));
-        }
-    }
-    memset(&deep, 0, sizeof(deep));
-    device_end(table);
 }
 
 static void run_depth(void *context)
 {
-    const struct depth *const depth = context;
+    const struct bench_point *const point = context;
+    const struct depth *const depth = point->config;
     unsigned level = 0;
     unsigned deepest = depth->depth;
     int how = depth->way == DEPTH_TAIL ? LAUNCH_TAIL : LAUNCH_FIRE;
     void *args[] = {&device.state, &level, &deepest, &how};
-    const struct gpu_launch launch = {gpu_function(IMAGE_DEVICE, "recurse"), 1, 1, 0, args};
-    size_t index = 0;
-    while (depths[index] != depth->depth) {
-        index++;
-    }
-    if (depth->way == DEPTH_GRAPH_TAIL) {
-        run_graph(deep.self[index]);
-    } else if (deep.lines[depth->way][index] != NULL) {
-        line_run(deep.lines[depth->way][index]);
-    } else {
+    if (!run_made(point->state)) {
+        const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "recurse"), args);
         gpu_launch(&launch, gpu.stream, false);
     }
 }
 
 static void measure_depth(struct bench_point *point, double *values)
 {
-    struct depth depth = *(const struct depth *)point->config;
+    const struct depth depth = *(const struct depth *)point->config;
     struct device_state state;
     device_clear();
-    (void)device_time(run_depth, &depth);
+    (void)device_time(run_depth, point);
     device_read(&state);
     if (state.failed != 0) {
         bench_waive(point, "the device refused level %u of %u, with error %d of the Runtime",
@@ -337,27 +327,33 @@ static void declare_depth(struct bench *bench)
         .name = "depth",
         .title = "a kernel that launches itself, by depth, beside the host's lines",
         .note = "From the first instruction of the first one to that of the last one, by "
-                "%globaltimer, divided by the depth. `graph-tail` is a graph whose kernel launches "
-                "the graph again; `stream` and `graph` are lines of as many kernels.",
+                "%globaltimer, divided by the depth. `graph-tail` is a graph whose kernel "
+                "launches the graph again; `stream` and `graph` are lines of as many "
+                "kernels.",
         .axes = {"depth", "way"},
         .metrics = {{.name = "level", .unit = "ns", .tolerance = 0.1}},
         .rounds = 15,
-        .begin = begin_depth,
+        .config_size = sizeof(struct depth),
+        .state_size = sizeof(struct device_run),
+        .begin = device_begin,
+        .open = open_depth,
         .check = device_check,
         .measure = measure_depth,
-        .end = end_depth,
+        .close = close_run,
+        .end = device_end,
     };
     static const char *const names[DEPTH_WAYS] = {"stream", "graph", "fire-and-forget", "tail",
                                                   "graph-tail"};
-    static struct depth configs[DEPTH_POINTS];
+    static const unsigned depths[] = {1, 8, 24, 64, 256};
     struct bench_table *const table = bench_table_add(bench, &spec);
-    for (size_t i = 0; i < DEPTH_POINTS; i++) {
-        const size_t way = i % DEPTH_WAYS;
-        char *const number = format_text("%u", depths[i / DEPTH_WAYS]);
-        const char *const values[] = {number, names[way]};
-        configs[i] = (struct depth){(enum depth_way)way, depths[i / DEPTH_WAYS]};
-        (void)bench_point_add(table, way > 0 ? table->items[i - way] : NULL, &configs[i], values);
-        free(number);
+    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+        struct bench_point *stream = NULL;
+        for (int way = 0; way < DEPTH_WAYS; way++) {
+            const struct depth depth = {(enum depth_way)way, depths[i]};
+            struct bench_point *const point =
+                bench_row(table, stream, &depth, "%u/%s", depths[i], names[way]);
+            stream = way == DEPTH_STREAM ? point : stream;
+        }
     }
 }
 
@@ -368,74 +364,49 @@ struct graphs {
     enum graphs_way way;
     unsigned count;
 };
-static const struct graphs graph_points[] = {
-    {GRAPHS_HOST, 8},      {GRAPHS_FIRE, 8},      {GRAPHS_SIBLING, 8}, {GRAPHS_TAIL, 8},
-    {GRAPHS_SELF, 8},      {GRAPHS_HOST, 64},     {GRAPHS_FIRE, 64},   {GRAPHS_SIBLING, 64},
-    {GRAPHS_TAIL, 64},     {GRAPHS_SELF, 64},     {GRAPHS_HOST, 120},  {GRAPHS_FIRE, 120},
-    {GRAPHS_SIBLING, 120}, {GRAPHS_TAIL, 120},    {GRAPHS_SELF, 120},  {GRAPHS_FIRE, 300},
-    {GRAPHS_TAIL, 300},    {GRAPHS_SIBLING, 300}, {GRAPHS_SELF, 300},
-};
-enum { GRAPH_POINTS = sizeof(graph_points) / sizeof(graph_points[0]), MOST_GRAPHS = 300 };
-static struct {
-    struct device_graphs children;
-    CUgraphExec parents[GRAPH_POINTS]; /* or the graph that launches itself; none for the host's */
-} many_graphs;
+enum { MOST_GRAPHS = 300, MOST_OF_HOST = 120 }; /* so many are not queued by the host */
 
 static void begin_graphs(struct bench_table *table)
+{
+    begin_with_graphs(table, MOST_GRAPHS);
+}
+
+static void open_graphs(struct bench_point *point)
 {
     static const int how[GRAPHS_WAYS] = {
         [GRAPHS_FIRE] = LAUNCH_GRAPH_FIRE,
         [GRAPHS_SIBLING] = LAUNCH_GRAPH_SIBLING,
         [GRAPHS_TAIL] = LAUNCH_GRAPH_TAIL,
     };
-    if (!device_begin(table, 0)) {
-        return;
+    const struct graphs *const graphs = point->config;
+    struct device_run *const run = point->state;
+    unsigned count = graphs->count;
+    void *args[] = {&device.state, &count};
+    if (graphs->way == GRAPHS_SELF) {
+        run->graph = make_graph("launch_self", args, true);
+    } else if (graphs->way != GRAPHS_HOST) {
+        run->graph = make_parent(point->table->state, count, how[graphs->way], false);
     }
-    make_graphs(&many_graphs.children, MOST_GRAPHS);
-    for (size_t i = 0; i < GRAPH_POINTS; i++) {
-        const struct graphs *const graphs = &graph_points[i];
-        unsigned count = graphs->count;
-        if (graphs->way == GRAPHS_SELF) {
-            void *args[] = {&device.state, &count};
-            many_graphs.parents[i] = make_graph("launch_self", args, true);
-        } else if (graphs->way != GRAPHS_HOST) {
-            many_graphs.parents[i] =
-                make_parent(&many_graphs.children, count, how[graphs->way], false);
-        }
-    }
-}
-
-static void end_graphs(struct bench_table *table)
-{
-    for (size_t i = 0; i < GRAPH_POINTS; i++) {
-        if (many_graphs.parents[i] != NULL) {
-            MUST(cu.cuGraphExecDestroy(many_graphs.parents[i]));
-        }
-    }
-    free_graphs(&many_graphs.children);
-    memset(&many_graphs, 0, sizeof(many_graphs));
-    device_end(table);
 }
 
 static void run_graphs(void *context)
 {
-    const struct graphs *const *const graphs = context;
-    CUgraphExec parent = many_graphs.parents[*graphs - graph_points];
-    if (parent != NULL) {
-        run_graph(parent);
-        return;
-    }
-    for (unsigned i = 0; i < (*graphs)->count; i++) {
-        run_graph(many_graphs.children.items[i]);
+    const struct bench_point *const point = context;
+    const struct device_graphs *const children = point->table->state;
+    const unsigned count = ((const struct graphs *)point->config)->count;
+    if (!run_made(point->state)) {
+        for (unsigned i = 0; i < count; i++) {
+            MUST(cu.cuGraphLaunch(children->items[i], gpu.stream));
+        }
     }
 }
 
 static void measure_graphs(struct bench_point *point, double *values)
 {
-    const struct graphs *graphs = point->config;
+    const struct graphs *const graphs = point->config;
     struct device_state state;
     device_clear();
-    const double us = device_time(run_graphs, &graphs);
+    const double us = device_time(run_graphs, point);
     device_read(&state);
     if (graphs->way == GRAPHS_HOST || graphs->way == GRAPHS_SELF
             ? device_all_ran(point, &state, graphs->count)
@@ -450,31 +421,37 @@ static void declare_graphs(struct bench *bench)
     static const struct bench_spec spec = {
         .name = "graphs",
         .title = "device graphs of one kernel each, launched by a kernel in a graph",
-        .note = "By how many one kernel launches; `self` is a graph whose kernel launches the "
-                "graph again, as often; `host` launches the same graphs by cuGraphLaunch, queued "
-                "before they run. Those that are too many are lost: their launch returns "
-                "cudaErrorInvalidValue, and the host sees no error. `each` is of those that ran.",
+        .note = "By how many one kernel launches; `self` is a graph whose kernel launches "
+                "the graph again, as often; `host` launches the same graphs by "
+                "cuGraphLaunch, queued before they run. Those that are too many are lost: "
+                "their launch returns cudaErrorInvalidValue, and the host sees no error. "
+                "`each` is of those that ran.",
         .axes = {"graphs", "way"},
         .metrics = {{.name = "each", .unit = "ns"}, {.name = "lost", .unit = "graphs"}},
         .rounds = 15,
+        .config_size = sizeof(struct graphs),
+        .state_size = sizeof(struct device_run),
         .begin = begin_graphs,
+        .open = open_graphs,
         .check = device_check,
         .measure = measure_graphs,
-        .end = end_graphs,
+        .close = close_run,
+        .end = end_with_graphs,
     };
     static const char *const names[GRAPHS_WAYS] = {"host", "fire-and-forget", "sibling", "tail",
                                                    "self"};
+    static const unsigned counts[] = {8, 64, MOST_OF_HOST, MOST_GRAPHS};
     struct bench_table *const table = bench_table_add(bench, &spec);
-    struct bench_point *host = NULL;
-    for (size_t i = 0; i < GRAPH_POINTS; i++) {
-        char *const number = format_text("%u", graph_points[i].count);
-        const char *const values[] = {number, names[graph_points[i].way]};
-        if (i == 0 || graph_points[i].count != graph_points[i - 1].count) {
-            host = NULL; /* so many are not queued by the host where none is */
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct bench_point *host = NULL;
+        for (int way = 0; way < GRAPHS_WAYS; way++) {
+            const struct graphs graphs = {(enum graphs_way)way, counts[i]};
+            if (way != GRAPHS_HOST || counts[i] <= MOST_OF_HOST) {
+                struct bench_point *const point =
+                    bench_row(table, host, &graphs, "%u/%s", counts[i], names[way]);
+                host = way == GRAPHS_HOST ? point : host;
+            }
         }
-        struct bench_point *const point = bench_point_add(table, host, &graph_points[i], values);
-        host = graph_points[i].way == GRAPHS_HOST ? point : host;
-        free(number);
     }
 }
 

@@ -1,29 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* graph: lines of kernels by length, in streams, graphs and chains: what they cost to run. */
-#include "bench/suite_graph.h"
-
+/* graph: lines of kernels in streams, graphs and chains: what they cost to run, by length, and what a graph
+ * costs to make and to change. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/line.h"
 #include "bench/suites.h"
 #include "common/memory.h"
 
-enum { BATCH = 256 }; /* kernels a sample at least: shorter lines are run several times */
+enum {
+    THREADS = 128,
+    BATCH = 256, /* kernels a sample at least: shorter lines are run several times */
+    LONGEST = 4096,
+};
 
-const enum line_way graph_ways[GRAPH_WAYS] = {WAY_STREAM, WAY_STREAM_PDL, WAY_GRAPH, WAY_GRAPH_PDL,
-                                              WAY_CHAIN};
-
-/* Each way beside what it adds one thing to: index in `graph_ways`, or -1. */
-static const int way_against[GRAPH_WAYS] = {-1, 0, 0, 2, 3};
+static const enum line_way ways[] = {WAY_STREAM, WAY_STREAM_PDL, WAY_GRAPH, WAY_GRAPH_PDL,
+                                     WAY_CHAIN};
+enum {
+    GRAPH_WAYS = sizeof(ways) / sizeof(ways[0]),
+    FIRST_MADE = 2 /* of those that make a graph */
+};
 
 static bool in_graph(enum line_way way)
 {
-    return way != WAY_STREAM && way != WAY_STREAM_PDL;
+    return line_ways[way].maker == BY_GRAPH || line_ways[way].maker == BY_CHAIN;
 }
 
-void graph_refused(struct bench_point *point, size_t kernels, CUresult error)
+/* A slope is taken between two lengths. */
+enum { SHORT, LONG, ENDS };
+
+struct config {
+    enum line_way way;
+    bool fill;            /* a block an SM, else one */
+    size_t kernels[ENDS]; /* 0: there is no second line */
+};
+
+/* The driver refused: the point is waived where it has no memory for it, which is an answer and no fault,
+ * and else it fails. */
+static void refused(struct bench_point *point, size_t kernels, CUresult error)
 {
     if (error == CUDA_ERROR_OUT_OF_MEMORY) {
         bench_waive(point, "the driver has no memory for %zu kernels in a graph: %s", kernels,
@@ -35,9 +51,35 @@ void graph_refused(struct bench_point *point, size_t kernels, CUresult error)
 
 /* ---- turns ------------------------------------------------------------------------------------ */
 
-void turns_open(struct turns *turns, size_t kernels, unsigned blocks, CUdeviceptr words)
+/* A line of kernels that count: each adds to a block's word only if it is its turn, and the last one adds
+ * up to a multiple of TURN_ROUND, where the turns begin anew. */
+enum { TURN_ROUND = 0x2000, TURN_PARAMETERS = 3 };
+struct turns {
+    size_t kernels;
+    struct gpu_launch *launches;
+    CUdeviceptr words; /* a word a block */
+    struct turn_args {
+        unsigned turn, step;
+        void *args[TURN_PARAMETERS];
+    } * args;
+};
+
+/* Arguments of kernels that do nothing but what PDL asks of them. */
+static CUdeviceptr nowhere;
+static unsigned zero;
+static void *nothing[TURN_PARAMETERS] = {&nowhere, &zero, &zero};
+
+static struct gpu_launch turn_launch(unsigned blocks, void **args)
 {
-    CUfunction function = gpu_function(IMAGE_SYNC, "line_turn");
+    return (struct gpu_launch){.function = gpu_function(IMAGE_COMMON, "line_turn"),
+                               .grid = blocks,
+                               .block = THREADS,
+                               .args = args};
+}
+
+/* The struct must stay where it is until turns_close(). */
+static void turns_open(struct turns *turns, size_t kernels, unsigned blocks, CUdeviceptr words)
+{
     turns->kernels = kernels;
     turns->words = words;
     turns->launches = allocate(kernels, sizeof(*turns->launches));
@@ -49,11 +91,11 @@ void turns_open(struct turns *turns, size_t kernels, unsigned blocks, CUdevicept
         args->args[0] = &turns->words;
         args->args[1] = &args->turn;
         args->args[2] = &args->step;
-        turns->launches[i] = (struct gpu_launch){function, blocks, GRAPH_THREADS, 0, args->args};
+        turns->launches[i] = turn_launch(blocks, args->args);
     }
 }
 
-void turns_close(struct turns *turns)
+static void turns_close(struct turns *turns)
 {
     free(turns->args);
     free(turns->launches);
@@ -83,21 +125,17 @@ static void turns_check(struct bench_point *point, CUdeviceptr words, unsigned b
     free(found);
 }
 
-/* ---- a line that is run ----------------------------------------------------------------------- */
+/* ---- lines that are run ----------------------------------------------------------------------- */
 
 /* What the tables measure with, from begin to end. */
 struct scratch {
     CUdeviceptr words; /* of kernels that take turns, a word a block: lines run one after another */
-    CUdeviceptr other; /* what L2 is overwritten with, or 0 */
     struct gpu_launch burst_launch;
     struct line *burst; /* of PDL launches: see settle() */
-    size_t count;
-    struct pair *pairs; /* by point */
 };
 
 /* A line twice: of kernels that do nothing but what PDL asks of them, and of kernels that take turns. */
 struct pair {
-    enum line_way way;
     size_t kernels;
     unsigned blocks;
     struct gpu_launch empty_launch;
@@ -105,305 +143,177 @@ struct pair {
     struct turns turns;
 };
 
-/* Arguments of kernels that do nothing but what PDL asks of them. */
-static CUdeviceptr nowhere;
-static unsigned zero;
-static void *nothing[TURN_PARAMETERS] = {&nowhere, &zero, &zero};
-
-static void scratch_open(struct bench_table *table, size_t pairs)
+static void lines_begin(struct bench_table *table)
 {
     enum { BURST = 480 };
     struct scratch *const scratch = allocate(1, sizeof(*scratch));
-    CUresult error = CUDA_SUCCESS;
-    scratch->burst_launch =
-        (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), (unsigned)gpu.multiprocessors,
-                            GRAPH_THREADS, 0, nothing};
-    scratch->burst = line_make(WAY_STREAM_PDL, &scratch->burst_launch, 1, BURST, &error);
-    MUST(error);
+    scratch->burst_launch = turn_launch((unsigned)gpu.multiprocessors, nothing);
+    scratch->burst = line_make(WAY_STREAM_PDL, &scratch->burst_launch, 1, BURST, NULL);
     scratch->words = gpu_alloc((size_t)gpu.multiprocessors * sizeof(unsigned));
-    scratch->count = pairs;
-    scratch->pairs = allocate(pairs, sizeof(*scratch->pairs));
     table->state = scratch;
 }
 
-static void pair_close(struct pair *pair)
-{
-    line_free(pair->empty);
-    line_free(pair->turning);
-    turns_close(&pair->turns);
-}
-
-static void scratch_close(struct bench_table *table)
+static void lines_end(struct bench_table *table)
 {
     struct scratch *const scratch = table->state;
-    for (size_t i = 0; i < scratch->count; i++) {
-        pair_close(&scratch->pairs[i]);
-    }
     line_free(scratch->burst);
-    gpu_free(scratch->other);
     gpu_free(scratch->words);
-    free(scratch->pairs);
     free(scratch);
 }
 
-/* What ran on the device before moves a graph by some 180 ns a kernel, and points have their neighbours in
- * every round: so each graph is measured after the same burst of launches. */
-static void settle(const struct bench_point *point, const struct pair *pair)
+static void lines_open(struct bench_point *point)
 {
-    if (in_graph(pair->way)) {
-        line_run(((const struct scratch *)point->table->state)->burst);
-        gpu_wait();
+    const struct config *const config = point->config;
+    const struct scratch *const scratch = point->table->state;
+    for (int i = 0; i < ENDS && config->kernels[i] > 0 && bench_point_active(point); i++) {
+        struct pair *const pair = &((struct pair *)point->state)[i];
+        CUresult error = CUDA_SUCCESS;
+        pair->kernels = config->kernels[i];
+        pair->blocks = config->fill ? (unsigned)gpu.multiprocessors : 1;
+        pair->empty_launch = turn_launch(pair->blocks, nothing);
+        turns_open(&pair->turns, pair->kernels, pair->blocks, scratch->words);
+        pair->empty = line_make(config->way, &pair->empty_launch, 1, pair->kernels, &error);
+        if (pair->empty != NULL) {
+            pair->turning = line_make(config->way, pair->turns.launches, pair->kernels, 1, &error);
+        }
+        if (pair->turning == NULL) {
+            refused(point, pair->kernels, error);
+        }
     }
 }
 
-static struct pair *pair_of(const struct bench_point *point, size_t index)
+static void lines_close(struct bench_point *point)
 {
-    return &((const struct scratch *)point->table->state)->pairs[index];
-}
-
-static void pair_open(struct bench_point *point, struct pair *pair, enum line_way way,
-                      size_t kernels, bool fill)
-{
-    CUresult error = CUDA_SUCCESS;
-    pair->way = way;
-    pair->kernels = kernels;
-    pair->blocks = fill ? (unsigned)gpu.multiprocessors : 1;
-    pair->empty_launch = (struct gpu_launch){gpu_function(IMAGE_SYNC, "line_turn"), pair->blocks,
-                                             GRAPH_THREADS, 0, nothing};
-    turns_open(&pair->turns, kernels, pair->blocks,
-               ((const struct scratch *)point->table->state)->words);
-    pair->empty = line_make(way, &pair->empty_launch, 1, kernels, &error);
-    if (pair->empty != NULL) {
-        pair->turning = line_make(way, pair->turns.launches, kernels, 1, &error);
-    }
-    if (pair->turning == NULL) {
-        graph_refused(point, kernels, error);
+    struct pair *const pairs = point->state;
+    for (int i = 0; i < ENDS; i++) {
+        line_free(pairs[i].empty);
+        line_free(pairs[i].turning);
+        turns_close(&pairs[i].turns);
     }
 }
 
-static void pair_check(struct bench_point *point, struct pair *pair)
+static void lines_check(struct bench_point *point)
 {
     enum { RUNS = 2 };
-    const bool programmatic = pair->way == WAY_GRAPH_PDL || pair->way == WAY_CHAIN;
-    const size_t expected = programmatic ? pair->kernels - 1 : 0;
-    const size_t edges = line_cost(pair->turning)->programmatic_edges;
-    turns_reset(pair->turns.words, pair->blocks);
-    line_run(pair->empty);
-    for (int i = 0; i < RUNS; i++) {
-        line_run(pair->turning);
-    }
-    turns_check(point, pair->turns.words, pair->blocks, RUNS);
-    if (edges != expected || line_cost(pair->empty)->programmatic_edges != expected) {
-        bench_fail(point, "%zu of %zu edges are programmatic, not %zu", edges, pair->kernels - 1,
-                   expected);
+    const struct pair *const pairs = point->state;
+    for (int i = 0; i < ENDS && pairs[i].kernels > 0; i++) {
+        const struct pair *const pair = &pairs[i];
+        turns_reset(pair->turns.words, pair->blocks);
+        line_run(pair->empty);
+        for (int j = 0; j < RUNS; j++) {
+            line_run(pair->turning);
+        }
+        turns_check(point, pair->turns.words, pair->blocks, RUNS);
+        if (line_check_edges(point, pair->turning)) {
+            (void)line_check_edges(point, pair->empty);
+        }
     }
 }
 
 struct repeated {
     struct line *line;
     size_t times;
-    double host_ns; /* that the calls took */
 };
 
 static void run_repeated(void *context)
 {
-    struct repeated *const repeated = context;
-    const double begin = host_ns();
+    const struct repeated *const repeated = context;
     for (size_t i = 0; i < repeated->times; i++) {
         line_run(repeated->line);
     }
-    repeated->host_ns = host_ns() - begin;
 }
 
 /* Of `times` runs in a row, ns. NAN for what cannot be queued behind a gate. */
-struct figures {
-    double host, device, turns, wall;
-};
+enum { OF_HOST, OF_DEVICE, OF_TURNS, OF_WALL, FIGURES };
 
-static struct figures pair_measure(struct bench_point *point, struct pair *pair, size_t times)
+/* What ran on the device before moves a graph by some 180 ns a kernel, and points have their neighbours in
+ * every round: so each graph is measured after the same burst of launches. */
+static void measure_pair(struct bench_point *point, const struct pair *pair, size_t times,
+                         double figures[FIGURES])
 {
-    struct figures figures = {NAN, NAN, NAN, NAN};
-    struct repeated empty = {.line = pair->empty, .times = times};
-    struct repeated turning = {.line = pair->turning, .times = times};
-    settle(point, pair);
-    figures.wall = gpu_wall_ns(run_repeated, &empty);
-    figures.host = empty.host_ns;
-    if (in_graph(pair->way) || pair->kernels * times <= gpu_queue_limit) {
-        figures.device = 1e3 * gpu_time(run_repeated, &empty).device_us;
+    const bool graph = in_graph(((const struct config *)point->config)->way);
+    struct repeated empty = {pair->empty, times};
+    struct repeated turning = {pair->turning, times};
+    if (graph) {
+        line_run(((const struct scratch *)point->table->state)->burst);
+        gpu_wait();
+    }
+    const struct gpu_lapse lapse = gpu_wall(run_repeated, &empty);
+    figures[OF_HOST] = lapse.calls_ns;
+    figures[OF_WALL] = lapse.total_ns;
+    figures[OF_DEVICE] = figures[OF_TURNS] = NAN;
+    if (graph || pair->kernels * times <= gpu_queue_limit) {
+        figures[OF_DEVICE] = 1e3 * gpu_time(run_repeated, &empty).device_us;
         turns_reset(pair->turns.words, pair->blocks);
-        figures.turns = 1e3 * gpu_time(run_repeated, &turning).device_us;
+        figures[OF_TURNS] = 1e3 * gpu_time(run_repeated, &turning).device_us;
         turns_check(point, pair->turns.words, pair->blocks, times);
     }
-    return figures;
-}
-
-/* ---- lines by length -------------------------------------------------------------------------- */
-
-enum { LENGTHS = 13, FILLS = 2, LINES = LENGTHS * FILLS * GRAPH_WAYS };
-static const char *const fill_names[FILLS] = {"1", "sm"};
-
-struct line_config {
-    enum line_way way;
-    bool fill;
-    size_t kernels, index;
-};
-static struct line_config line_configs[LINES];
-
-static struct pair *line_pair(const struct bench_point *point)
-{
-    return pair_of(point, ((const struct line_config *)point->config)->index);
-}
-
-static void line_open(struct bench_point *point)
-{
-    const struct line_config *const config = point->config;
-    pair_open(point, line_pair(point), config->way, config->kernels, config->fill);
-}
-
-static void line_begin(struct bench_table *table)
-{
-    scratch_open(table, LINES);
-    bench_each_active(table, line_open);
-}
-
-static void line_check(struct bench_point *point)
-{
-    pair_check(point, line_pair(point));
 }
 
 static void line_measure(struct bench_point *point, double *values)
 {
-    struct pair *const pair = line_pair(point);
+    const struct pair *const pair = point->state;
     const double kernels = (double)pair->kernels;
     const size_t times = pair->kernels < BATCH ? BATCH / pair->kernels : 1;
-    const struct figures figures = pair_measure(point, pair, times);
-    values[0] = figures.host / (kernels * (double)times);
-    values[1] = figures.device / (kernels * (double)times);
-    values[2] = figures.turns / (kernels * (double)times);
-    values[3] = (times > 1 ? gpu_wall_ns(line_run, pair->empty) : figures.wall) / kernels;
+    measure_pair(point, pair, times, values);
+    for (int i = 0; i < OF_WALL; i++) {
+        values[i] /= kernels * (double)times;
+    }
+    if (times > 1) {
+        values[OF_WALL] = gpu_wall(line_run, pair->empty).total_ns;
+    }
+    values[OF_WALL] /= kernels;
 }
+
+static void slope_measure(struct bench_point *point, double *values)
+{
+    const struct pair *const pairs = point->state;
+    const double kernels = (double)pairs[SHORT].kernels;
+    double figures[ENDS][FIGURES];
+    for (int i = 0; i < ENDS; i++) {
+        measure_pair(point, &pairs[i], 1, figures[i]);
+    }
+    for (int i = 0; i < FIGURES; i++) {
+        values[i] =
+            (figures[LONG][i] - figures[SHORT][i]) / ((double)pairs[LONG].kernels - kernels);
+        values[FIGURES + i] = (figures[SHORT][i] - values[i] * kernels) / 1e3;
+    }
+}
+
+#define LINES                                                                                      \
+    .config_size = sizeof(struct config), .state_size = sizeof(struct pair[ENDS]),                 \
+    .begin = lines_begin, .open = lines_open, .check = lines_check, .close = lines_close,          \
+    .end = lines_end
 
 static const struct bench_spec line_spec = {
     .name = "line",
     .title = "Lines of 1 to 4,096 kernels, time a kernel",
-    .note =
-        "Kernels of 128 threads, in one block or a block an SM, that trigger, wait and do nothing. "
-        "`host` is what the launching calls take with nothing in front of them, `device` the same "
-        "launches queued behind a gate, `turns` as `device` with kernels that each read a word "
-        "which the one before wrote in another block, and `wall` one line from an idle stream "
-        "until the host knows that it has ended. Lines below 256 kernels are run several times in "
-        "a row for `host`, `device` and `turns`. Streams above 512 launches cannot be queued "
-        "behind a gate: no device time there. A graph is measured after a burst of 480 PDL "
-        "launches "
-        "in the stream, so that all find the device in the same state.",
+    .note = "Kernels of 128 threads, in one block or a block an SM, that trigger, wait "
+            "and do nothing. `host` is what the launching calls take with nothing in "
+            "front of them, `device` the same launches queued behind a gate, `turns` "
+            "as `device` with kernels that each read a word which the one before wrote "
+            "in another block, and `wall` one line from an idle stream until the host "
+            "knows that it has ended. Lines below 256 kernels are run several times in "
+            "a row for `host`, `device` and `turns`. Streams above 512 launches cannot "
+            "be queued behind a gate: no device time there. A graph is measured after "
+            "a burst of 480 PDL launches in the stream, so that all find the device in "
+            "the same state.",
     .axes = {"kernels", "blocks", "way"},
     .metrics = {{"host", "ns", false, 0.25},
                 {"device", "ns", false, 0.15},
                 {"turns", "ns", false, 0.1},
                 {"wall", "ns", false, 0.1}},
     .rounds = 20,
-    .begin = line_begin,
-    .check = line_check,
+    LINES,
     .measure = line_measure,
-    .end = scratch_close,
 };
 
-static void declare_line(struct bench *bench)
-{
-    struct bench_table *const table = bench_table_add(bench, &line_spec);
-    struct bench_point *points[GRAPH_WAYS];
-    for (size_t i = 0; i < LINES; i++) {
-        const size_t way = i % GRAPH_WAYS;
-        const size_t fill = i / GRAPH_WAYS % FILLS;
-        char kernels[16];
-        struct line_config *const config = &line_configs[i];
-        *config = (struct line_config){graph_ways[way], fill == 1,
-                                       (size_t)1 << (i / GRAPH_WAYS / FILLS), i};
-        (void)snprintf(kernels, sizeof(kernels), "%zu", config->kernels);
-        const char *const values[] = {kernels, fill_names[fill], line_way_names[config->way]};
-        points[way] = bench_point_add(
-            table, way_against[way] >= 0 ? points[way_against[way]] : NULL, config, values);
-    }
-}
-
-/* ---- slopes ----------------------------------------------------------------------------------- */
-
-enum { SHORT, LONG, ENDS };
-/* The second is for graphs: a stream's host time varies by more than its intercept would be. */
-static const size_t slope_lengths[][ENDS] = {{64, 512}, {512, GRAPH_LONGEST}};
-enum {
-    SPANS = sizeof(slope_lengths) / sizeof(slope_lengths[0]),
-    SLOPES = SPANS * FILLS * GRAPH_WAYS
-};
-
-struct slope_config {
-    enum line_way way;
-    bool fill;
-    const size_t *lengths;
-    size_t index;
-};
-static struct slope_config slope_configs[SLOPES];
-
-static double slope_of(double at_short, double at_long, const size_t *lengths)
-{
-    return (at_long - at_short) / (double)(lengths[LONG] - lengths[SHORT]);
-}
-
-static double intercept_us(double at_short, double slope, const size_t *lengths)
-{
-    return (at_short - slope * (double)lengths[SHORT]) / 1e3;
-}
-
-static struct pair *slope_pair(const struct bench_point *point, int end)
-{
-    const struct slope_config *const config = point->config;
-    return pair_of(point, ENDS * config->index + (size_t)end);
-}
-
-static void slope_open(struct bench_point *point)
-{
-    const struct slope_config *const config = point->config;
-    for (int j = 0; j < ENDS && bench_point_active(point); j++) {
-        pair_open(point, slope_pair(point, j), config->way, config->lengths[j], config->fill);
-    }
-}
-
-static void slope_begin(struct bench_table *table)
-{
-    scratch_open(table, (size_t)ENDS * SLOPES);
-    bench_each_active(table, slope_open);
-}
-
-static void slope_check(struct bench_point *point)
-{
-    for (int i = 0; i < ENDS; i++) {
-        pair_check(point, slope_pair(point, i));
-    }
-}
-
-static void slope_measure(struct bench_point *point, double *values)
-{
-    const size_t *const lengths = ((const struct slope_config *)point->config)->lengths;
-    const struct figures at_short = pair_measure(point, slope_pair(point, SHORT), 1);
-    const struct figures at_long = pair_measure(point, slope_pair(point, LONG), 1);
-    values[0] = slope_of(at_short.host, at_long.host, lengths);
-    values[1] = slope_of(at_short.device, at_long.device, lengths);
-    values[2] = slope_of(at_short.turns, at_long.turns, lengths);
-    values[3] = slope_of(at_short.wall, at_long.wall, lengths);
-    values[4] = intercept_us(at_short.host, values[0], lengths);
-    values[5] = intercept_us(at_short.device, values[1], lengths);
-    values[6] = intercept_us(at_short.turns, values[2], lengths);
-    values[7] = intercept_us(at_short.wall, values[3], lengths);
-}
-
-/* What is fixed is small beside what varies in a stream's calls. */
 static const struct bench_spec slope_spec = {
     .name = "slope",
     .title = "What each further kernel of a line costs, and what a line costs besides",
-    .note =
-        "As the lines by length, each run once: a sample is the slope between two lengths, and the "
-        "intercept of the line through both (`-fixed`, µs), which for the device holds what the "
-        "two events around it take.",
+    .note = "As the lines by length, each run once: a sample is the slope between two "
+            "lengths, and the intercept of the line through both (`-fixed`, µs), which "
+            "for the device holds what the two events around it take.",
     .axes = {"span", "blocks", "way"},
     .metrics = {{"host", "ns", false, 0.25},
                 {"device", "ns", false, 0.1},
@@ -414,132 +324,369 @@ static const struct bench_spec slope_spec = {
                 {"turns-fixed", "us", false, 1},
                 {"wall-fixed", "us", false, 1}},
     .rounds = 30,
-    .begin = slope_begin,
-    .check = slope_check,
+    LINES,
     .measure = slope_measure,
-    .end = scratch_close,
 };
 
-static void declare_slope(struct bench *bench)
+/* ---- making and changing ---------------------------------------------------------------------- */
+
+/* One line whose arguments are all changed, from one set of them to the other and back. */
+struct build {
+    struct turns turns[2];
+    int set;            /* that the line has */
+    struct line *chain; /* or: */
+    CUgraph graphs[2];  /* one with each set */
+    CUgraphExec exec;
+};
+
+/* A table's state: a word that each set of arguments counts in. */
+struct words {
+    CUdeviceptr of[2];
+};
+
+static void build_begin(struct bench_table *table)
 {
-    struct bench_table *const table = bench_table_add(bench, &slope_spec);
-    struct bench_point *points[GRAPH_WAYS];
-    for (size_t i = 0; i < SLOPES; i++) {
-        const size_t way = i % GRAPH_WAYS;
-        const size_t fill = i / GRAPH_WAYS % FILLS;
-        const size_t *const lengths = slope_lengths[i / GRAPH_WAYS / FILLS];
-        char span[32];
-        if (lengths != slope_lengths[0] && !in_graph(graph_ways[way])) {
-            points[way] = NULL;
-            continue;
+    struct words *const words = allocate(1, sizeof(*words));
+    words->of[0] = gpu_alloc(sizeof(unsigned));
+    words->of[1] = gpu_alloc(sizeof(unsigned));
+    table->state = words;
+}
+
+static void build_end(struct bench_table *table)
+{
+    struct words *const words = table->state;
+    gpu_free(words->of[0]);
+    gpu_free(words->of[1]);
+    free(words);
+}
+
+static void reset_words(const struct bench_point *point)
+{
+    const struct words *const words = point->table->state;
+    turns_reset(words->of[0], 1);
+    turns_reset(words->of[1], 1);
+}
+
+static CUresult make_graph(CUgraph *graph, const struct turns *turns, bool programmatic)
+{
+    CUgraphNode nodes[2]; /* this one and the one before, in turn */
+    CUresult result = cu.cuGraphCreate(graph, 0);
+    for (size_t i = 0; i < turns->kernels && result == CUDA_SUCCESS; i++) {
+        result = line_add_node(*graph, &turns->launches[i], i > 0 ? &nodes[(i - 1) % 2] : NULL,
+                               programmatic, &nodes[i % 2]);
+    }
+    return result;
+}
+
+static void build_open(struct bench_point *point)
+{
+    const struct config *const config = point->config;
+    const struct words *const words = point->table->state;
+    struct build *const build = point->state;
+    CUresult error = CUDA_SUCCESS;
+    for (int i = 0; i < 2; i++) {
+        turns_open(&build->turns[i], config->kernels[0], 1, words->of[i]);
+    }
+    if (config->way == WAY_CHAIN) {
+        build->chain =
+            line_make(WAY_CHAIN, build->turns[0].launches, config->kernels[0], 1, &error);
+    } else {
+        for (int i = 0; i < 2 && error == CUDA_SUCCESS; i++) {
+            error = make_graph(&build->graphs[i], &build->turns[i], line_ways[config->way].overlap);
         }
-        slope_configs[i] = (struct slope_config){graph_ways[way], fill == 1, lengths, i};
-        (void)snprintf(span, sizeof(span), "%zu-%zu", lengths[SHORT], lengths[LONG]);
-        const char *const values[] = {span, fill_names[fill], line_way_names[graph_ways[way]]};
-        points[way] =
-            bench_point_add(table, way_against[way] >= 0 ? points[way_against[way]] : NULL,
-                            &slope_configs[i], values);
+        if (error == CUDA_SUCCESS) {
+            error = cu.cuGraphInstantiate(&build->exec, build->graphs[0], 0);
+        }
+    }
+    if (error != CUDA_SUCCESS) {
+        refused(point, config->kernels[0], error);
     }
 }
 
-/* ---- cold ------------------------------------------------------------------------------------- */
-
-enum {
-    COLDS = FILLS * GRAPH_WAYS,
-    OVERWRITES = 4, /* how much is written to overwrite L2, in its sizes */
-};
-
-struct cold_config {
-    enum line_way way;
-    bool fill;
-    size_t index;
-};
-static struct cold_config cold_configs[COLDS];
-
-static struct pair *cold_pair(const struct bench_point *point, int end)
+static void build_close(struct bench_point *point)
 {
-    const struct cold_config *const config = point->config;
-    return pair_of(point, ENDS * config->index + (size_t)end);
-}
-
-static void cold_open(struct bench_point *point)
-{
-    const struct cold_config *const config = point->config;
-    for (int j = 0; j < ENDS && bench_point_active(point); j++) {
-        pair_open(point, cold_pair(point, j), config->way, slope_lengths[0][j], config->fill);
+    struct build *const build = point->state;
+    line_free(build->chain);
+    if (build->exec != NULL) {
+        MUST(cu.cuGraphExecDestroy(build->exec));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (build->graphs[i] != NULL) {
+            MUST(cu.cuGraphDestroy(build->graphs[i]));
+        }
+        turns_close(&build->turns[i]);
     }
 }
 
-static void cold_begin(struct bench_table *table)
+/* A new line with the first set of arguments; NULL where the driver refuses. */
+static struct line *make_line(struct bench_point *point)
 {
-    scratch_open(table, (size_t)ENDS * COLDS);
-    ((struct scratch *)table->state)->other = gpu_alloc(OVERWRITES * gpu.l2);
-    bench_each_active(table, cold_open);
+    const struct config *const config = point->config;
+    const struct build *const build = point->state;
+    CUresult error = CUDA_SUCCESS;
+    struct line *const line =
+        line_make(config->way, build->turns[0].launches, config->kernels[0], 1, &error);
+    if (line == NULL) {
+        refused(point, config->kernels[0], error);
+    }
+    return line;
 }
 
-static void cold_check(struct bench_point *point)
+/* Gives all kernels the other set of arguments. */
+static void change_all(struct build *build)
 {
-    for (int i = 0; i < ENDS; i++) {
-        pair_check(point, cold_pair(point, i));
+    build->set = 1 - build->set;
+    const struct turns *const turns = &build->turns[build->set];
+    if (build->chain != NULL) {
+        for (size_t i = 0; i < turns->kernels; i++) {
+            line_set_args(build->chain, i, turns->launches[i].args);
+        }
+    } else {
+        CUgraphExecUpdateResultInfo info;
+        MUST(cu.cuGraphExecUpdate(build->exec, build->graphs[build->set], &info));
     }
 }
 
-static void cold_measure(struct bench_point *point, double *values)
+static void build_launch(const struct build *build)
 {
-    double hot[ENDS];
-    double cold[ENDS];
-    const CUdeviceptr other = ((const struct scratch *)point->table->state)->other;
-    for (int i = 0; i < ENDS; i++) {
-        struct line *const line = cold_pair(point, i)->empty;
-        settle(point, cold_pair(point, i));
+    if (build->chain != NULL) {
+        line_run(build->chain);
+    } else {
+        MUST(cu.cuGraphLaunch(build->exec, gpu.stream));
+    }
+}
+
+static void check_edges(struct bench_point *point, CUgraph graph)
+{
+    const struct config *const config = point->config;
+    size_t count = 0;
+    MUST(cu.cuGraphGetEdges_v2(graph, NULL, NULL, NULL, &count));
+    CUgraphNode *const from = allocate(count, sizeof(CUgraphNode));
+    CUgraphNode *const to = allocate(count, sizeof(CUgraphNode));
+    CUgraphEdgeData *const edges = allocate(count, sizeof(*edges));
+    size_t programmatic = 0;
+    if (count > 0) {
+        MUST(cu.cuGraphGetEdges_v2(graph, from, to, edges, &count));
+    }
+    for (size_t i = 0; i < count; i++) {
+        programmatic += edges[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    }
+    free(edges);
+    free(to);
+    free(from);
+    if (count != config->kernels[0] - 1 ||
+        programmatic != (config->way == WAY_GRAPH_PDL ? count : 0)) {
+        bench_fail(point, "%zu of %zu edges between %zu kernels are programmatic", programmatic,
+                   count, config->kernels[0]);
+    }
+}
+
+/* A word stands where it must: after `turns` turns. */
+static void check_word(struct bench_point *point, CUdeviceptr word, unsigned expected,
+                       const char *after)
+{
+    unsigned found = ~0u;
+    gpu_read(&found, word, sizeof(found));
+    if (found != expected) {
+        bench_fail(point, "after %s a word is %u, not %u", after, found, expected);
+    }
+}
+
+/* The kernel in the middle of a new line gets the arguments of the other set: the line then stops there,
+ * unless it is the first one. */
+static void check_change_of_one(struct bench_point *point)
+{
+    const struct words *const words = point->table->state;
+    const struct build *const build = point->state;
+    const size_t middle = build->turns[0].kernels / 2;
+    struct line *const line = make_line(point);
+    if (line != NULL) {
+        reset_words(point);
+        line_set_args(line, middle, build->turns[1].launches[middle].args);
         line_run(line);
-        gpu_wait();
-        hot[i] = 1e3 * gpu_time(line_run, line).device_us;
-        settle(point, cold_pair(point, i));
-        gpu_fill(other, 0, OVERWRITES * gpu.l2);
-        cold[i] = 1e3 * gpu_time(line_run, line).device_us;
+        check_word(point, words->of[0], (unsigned)middle, "one change");
+        check_word(point, words->of[1], middle == 0 ? TURN_ROUND : 0, "one change");
+        line_free(line);
     }
-    values[0] = slope_of(hot[SHORT], hot[LONG], slope_lengths[0]);
-    values[1] = slope_of(cold[SHORT], cold[LONG], slope_lengths[0]);
 }
 
-static const struct bench_spec cold_spec = {
-    .name = "cold",
-    .title = "What each kernel of a line takes if other data went through L2 since the last run",
-    .note =
-        "Device time of a kernel as in the lines above, by the slope between 64 and 512 kernels: "
-        "`hot` right after a run of the same line, `cold` after four times the size of L2 was "
-        "written, as a program does with its own data between two runs.",
-    .axes = {"blocks", "way"},
-    .metrics = {{"hot", "ns", false, 0.1}, {"cold", "ns", false, 0.1}},
+static void build_check(struct bench_point *point)
+{
+    const struct words *const words = point->table->state;
+    struct build *const build = point->state;
+    reset_words(point);
+    for (unsigned i = 1; i <= 2; i++) { /* a run of each set */
+        change_all(build);
+        build_launch(build);
+        check_word(point, words->of[build->set], TURN_ROUND, "a change of all");
+        check_word(point, words->of[1 - build->set], i == 1 ? 0 : TURN_ROUND, "a change of all");
+    }
+    if (build->graphs[0] != NULL) {
+        check_edges(point, build->graphs[0]);
+    }
+    check_change_of_one(point);
+}
+
+static double us_since(double begin_ns)
+{
+    return (host_ns() - begin_ns) / 1e3;
+}
+
+static void build_measure(struct bench_point *point, double *values)
+{
+    enum { CHANGES = 16 };
+    const struct config *const config = point->config;
+    struct build *const build = point->state;
+    const size_t kernels = config->kernels[0];
+    const size_t changes = kernels < CHANGES ? kernels : CHANGES;
+    CUresult error = CUDA_SUCCESS;
+    /* A short one before it: what the heap still has to do for the point before is not this one's. */
+    line_free(line_make(config->way, build->turns[0].launches, changes, 1, &error));
+    struct line *const line = make_line(point);
+    if (line == NULL) {
+        return;
+    }
+    const struct line_cost cost = *line_cost(line);
+    double begin = host_ns();
+    for (size_t i = 0; i < changes; i++) {
+        const size_t index = i * (kernels / changes);
+        line_set_args(line, index, build->turns[1].launches[index].args);
+    }
+    values[4] = us_since(begin) / (double)changes;
+    begin = host_ns();
+    line_free(line);
+    values[7] = us_since(begin);
+    begin = host_ns();
+    change_all(build);
+    values[5] = us_since(begin);
+    begin = host_ns();
+    build_launch(build);
+    values[6] = us_since(begin);
+    gpu_wait();
+    values[0] = cost.create_ns / 1e3;
+    values[1] = cost.instantiate_ns / 1e3;
+    values[2] = (cost.create_ns + cost.instantiate_ns) / 1e3;
+    values[3] = config->way == WAY_CHAIN ? NAN : cost.upload_ns / 1e3;
+}
+
+/* The same kernel again and again, as a program does that replays a line with other arguments. */
+static void change_measure(struct bench_point *point, double *values)
+{
+    enum { CALLS = 200 };
+    const struct build *const build = point->state;
+    const size_t middle = build->turns[0].kernels / 2;
+    struct line *const line = make_line(point);
+    if (line == NULL) {
+        return;
+    }
+    /* So that the device has it in every way: a chain leaves that to its first launch. */
+    line_run(line);
+    gpu_wait();
+    line_set_args(line, middle, build->turns[1].launches[middle].args);
+    const double begin = host_ns();
+    for (int i = 0; i < CALLS; i++) {
+        line_set_args(line, middle, build->turns[i % 2].launches[middle].args);
+    }
+    values[0] = (host_ns() - begin) / CALLS;
+    line_free(line);
+}
+
+#define GRAPHS                                                                                     \
+    .config_size = sizeof(struct config), .state_size = sizeof(struct build),                      \
+    .begin = build_begin, .open = build_open, .check = build_check, .close = build_close,          \
+    .end = build_end
+
+static const struct bench_spec build_spec = {
+    .name = "build",
+    .title = "Making and changing a graph of kernels in series",
+    .note = "Host time. `create` is all nodes and edges, for a chain pdl_chain_add(); "
+            "`instantiate` is cuGraphInstantiate, for a chain pdl_chain_build(), which "
+            "makes the nodes too: `make` is the sum. `upload` is until the device has "
+            "it; a chain leaves that to its first launch. `change` gives one kernel "
+            "new arguments, `update` all of them: cuGraphExecUpdate, for a chain "
+            "pdl_chain_set_args() of each link. `launch` is the first launch after "
+            "that.",
+    .axes = {"kernels", "way"},
+    .metrics = {{"create", "us", false, 0.25},
+                {"instantiate", "us", false, 0.25},
+                {"make", "us", false, 0.25},
+                {"upload", "us", false, 0.25},
+                {"change", "us", false, 0.25},
+                {"update", "us", false, 0.25},
+                {"launch", "us", false, 0.25},
+                {"destroy", "us", false, 0.25}},
     .rounds = 12,
-    .begin = cold_begin,
-    .check = cold_check,
-    .measure = cold_measure,
-    .end = scratch_close,
+    GRAPHS,
+    .measure = build_measure,
 };
 
-static void declare_cold(struct bench *bench)
+static const struct bench_spec change_spec = {
+    .name = "change",
+    .title = "New arguments for one kernel of a graph, again and again",
+    .note = "Host time of a call: cuGraphExecKernelNodeSetParams, for a chain "
+            "pdl_chain_set_args(). The mean of 200 calls for the kernel in the middle "
+            "of a line that was launched before; `change` in the table above is of "
+            "kernels whose arguments have not been changed yet.",
+    .axes = {"kernels", "way"},
+    .metrics = {{"host", "ns", false, 0.25}},
+    .rounds = 20,
+    GRAPHS,
+    .measure = change_measure,
+};
+
+/* ---- the tables ------------------------------------------------------------------------------- */
+
+/* A row for each way from `first` on. `shape`: the values of the axes before `way`, a slash after each. */
+static void add_rows(struct bench_table *table, size_t first, const char *shape,
+                     struct config config)
 {
-    struct bench_table *const table = bench_table_add(bench, &cold_spec);
-    struct bench_point *points[GRAPH_WAYS];
-    for (size_t i = 0; i < COLDS; i++) {
-        const size_t way = i % GRAPH_WAYS;
-        const size_t fill = i / GRAPH_WAYS;
-        const char *const values[] = {fill_names[fill], line_way_names[graph_ways[way]]};
-        cold_configs[i] = (struct cold_config){graph_ways[way], fill == 1, i};
-        points[way] =
-            bench_point_add(table, way_against[way] >= 0 ? points[way_against[way]] : NULL,
-                            &cold_configs[i], values);
+    struct bench_point *points[WAYS] = {NULL};
+    for (size_t i = first; i < GRAPH_WAYS; i++) {
+        config.way = ways[i];
+        points[ways[i]] = bench_row(table, points[line_ways[ways[i]].against], &config, "%s%s",
+                                    shape, line_ways[ways[i]].name);
     }
 }
 
-/* Memory comes last: what its many graphs leave to the driver would be in the way of the others. */
+static void declare_line(struct bench_table *table)
+{
+    for (size_t kernels = 1; kernels <= LONGEST; kernels *= 2) {
+        for (int fill = 0; fill < 2; fill++) {
+            char shape[32];
+            (void)snprintf(shape, sizeof(shape), "%zu/%s/", kernels, fill ? "sm" : "1");
+            add_rows(table, 0, shape, (struct config){.fill = fill, .kernels = {kernels}});
+        }
+    }
+}
+
+/* The second is for graphs: a stream's host time varies by more than its intercept would be. */
+static void declare_slope(struct bench_table *table)
+{
+    static const size_t lengths[][ENDS] = {{64, 512}, {512, LONGEST}};
+    for (int i = 0; i < 4; i++) {
+        const size_t *const span = lengths[i / 2];
+        char shape[64];
+        (void)snprintf(shape, sizeof(shape), "%zu-%zu/%s/", span[SHORT], span[LONG],
+                       i % 2 ? "sm" : "1");
+        add_rows(table, i < 2 ? 0 : FIRST_MADE, shape,
+                 (struct config){.fill = i % 2, .kernels = {span[SHORT], span[LONG]}});
+    }
+}
+
+static void declare_build(struct bench_table *table)
+{
+    for (size_t kernels = 1; kernels <= LONGEST; kernels *= 4) {
+        char shape[32];
+        (void)snprintf(shape, sizeof(shape), "%zu/", kernels);
+        add_rows(table, FIRST_MADE, shape, (struct config){.kernels = {kernels}});
+    }
+}
+
 void suite_graph(struct bench *bench)
 {
-    declare_line(bench);
-    declare_slope(bench);
-    graph_declare_build(bench);
-    declare_cold(bench);
-    graph_declare_memory(bench);
+    declare_line(bench_table_add(bench, &line_spec));
+    declare_slope(bench_table_add(bench, &slope_spec));
+    declare_build(bench_table_add(bench, &build_spec));
+    add_rows(bench_table_add(bench, &change_spec), FIRST_MADE, "256/",
+             (struct config){.kernels = {256}});
 }

@@ -9,212 +9,170 @@
  *   1. small kernels:  (L(i, 0) - L(j, 0)) / (i - j)
  *   2. large kernels:  (L(i, j) - L(j, i)) / (i - j), the same work in more and in fewer kernels
  *   3. other overhead: L(1, 0) - CPU launch overhead - what formula 2 gives */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/suite_overhead.h"
 #include "bench/suites.h"
 
-enum {
-    HOST_BATCH = 200,
-    JOBS = 4, /* of a point, at most */
-    CELLS = 640,
-};
+enum { HOST_BATCH = 200, JOBS = 4 /* of a point, at most */ };
 
-/* The wait units of all tables but `unit`: the SM's clock is exact where the timer that nanosleep
- * goes by is not. */
-static const bool spinning = true;
-
-/* A point's configuration, and what it runs between begin and end. */
+/* What a point runs, one after another, and in what way. */
 struct cell {
-    enum overhead_way way;
-    struct overhead_work works[JOBS];
-    size_t count;
-    struct overhead_job *jobs[JOBS];
+    struct overhead_work works[JOBS]; /* those with kernels */
+    enum line_way way;
 };
-static struct cell cells[CELLS];
-static size_t cell_count;
-
-static struct cell *cell_of(const struct bench_point *point)
-{
-    return &cells[(const struct cell *)point->config - cells];
-}
-
-static struct overhead_work null_kernels(enum overhead_kernel kernel, size_t count)
-{
-    return (struct overhead_work){.kernel = kernel, .count = count};
-}
-
-static struct overhead_work wait_kernels(unsigned units, size_t count)
-{
-    return (struct overhead_work){OVERHEAD_WAIT, units, spinning, count};
-}
 
 /* ---- what all tables do alike ---------------------------------------------------------------- */
 
-static void begin(struct bench_table *table)
+static void open_point(struct bench_point *point)
 {
-    overhead_open();
-    for (size_t i = 0; i < table->count; i++) {
-        struct bench_point *const point = table->items[i];
-        struct cell *const cell = cell_of(point);
-        for (size_t j = 0; j < cell->count && bench_point_active(point); j++) {
-            CUresult error;
-            cell->jobs[j] = overhead_job_make(cell->way, &cell->works[j], &error);
-            if (cell->jobs[j] == NULL) {
-                bench_fail(point, "a graph of %zu kernels: %s", cell->works[j].count,
-                           gpu_error_name(error));
-            }
-        }
+    const struct cell *const cell = point->config;
+    struct overhead_job *const jobs = point->state;
+    for (int i = 0; i < JOBS && cell->works[i].count > 0 && bench_point_active(point); i++) {
+        (void)overhead_job_make(point, &jobs[i], cell->way, &cell->works[i], OVERHEAD_TIMED_BLOCK);
     }
 }
 
-static void end(struct bench_table *table)
+static void close_point(struct bench_point *point)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        struct cell *const cell = cell_of(table->items[i]);
-        for (size_t j = 0; j < cell->count; j++) {
-            overhead_job_free(cell->jobs[j]);
-            cell->jobs[j] = NULL;
-        }
+    const struct overhead_job *const jobs = point->state;
+    for (int i = 0; i < JOBS; i++) {
+        line_free(jobs[i].line);
     }
-    overhead_close();
 }
 
 static void check(struct bench_point *point)
 {
-    const struct cell *const cell = cell_of(point);
-    for (size_t i = 0; i < cell->count && bench_point_active(point); i++) {
+    const struct cell *const cell = point->config;
+    for (int i = 0; i < JOBS && cell->works[i].count > 0 && bench_point_active(point); i++) {
         overhead_check(point, cell->way, &cell->works[i]);
     }
 }
 
 /* ---- what they measure ----------------------------------------------------------------------- */
 
+static struct gpu_lapse lapse_of(struct overhead_job *job)
+{
+    return gpu_wall(line_run, job->line);
+}
+
 static double latency_of(struct overhead_job *job)
 {
-    return overhead_job_time(job).total;
+    return lapse_of(job).total_ns;
+}
+
+static double device_ns(struct overhead_job *job)
+{
+    return 1e3 * gpu_time(line_run, job->line).device_us;
 }
 
 static void measure_host(struct bench_point *point, double *values)
 {
-    struct overhead_job *const job = cell_of(point)->jobs[0];
+    struct overhead_job *const job = point->state;
     overhead_job_warm(job);
-    values[0] = overhead_job_time(job).calls / HOST_BATCH;
+    values[0] = lapse_of(job).calls_ns / HOST_BATCH;
 }
 
 static void measure_latency(struct bench_point *point, double *values)
 {
-    struct overhead_job *const job = cell_of(point)->jobs[0];
+    struct overhead_job *const job = point->state;
     overhead_job_warm(job);
-    const struct overhead_lapse lapse = overhead_job_time(job);
-    values[0] = lapse.total;
-    values[1] = lapse.calls;
+    const struct gpu_lapse lapse = lapse_of(job);
+    values[0] = lapse.total_ns;
+    values[1] = lapse.calls_ns;
+}
+
+static void measure_total(struct bench_point *point, double *values)
+{
+    measure_latency(point, values);
+    values[0] /= 1e3;
+    values[1] /= 1e3;
 }
 
 /* Jobs: few and many kernels. */
 static void measure_small(struct bench_point *point, double *values)
 {
-    const struct cell *const cell = cell_of(point);
-    overhead_job_warm(cell->jobs[1]);
-    overhead_job_warm(cell->jobs[0]);
-    const struct overhead_lapse few = overhead_job_time(cell->jobs[0]);
-    const struct overhead_lapse many = overhead_job_time(cell->jobs[1]);
-    const double device_few = gpu_time(overhead_job_run, cell->jobs[0]).device_us;
-    const double device_many = gpu_time(overhead_job_run, cell->jobs[1]).device_us;
-    values[0] = (many.total - few.total) / (OVERHEAD_MANY - OVERHEAD_FEW);
-    values[1] = many.calls / OVERHEAD_MANY;
-    values[2] = 1e3 * (device_many - device_few) / (OVERHEAD_MANY - OVERHEAD_FEW);
+    struct overhead_job *const jobs = point->state;
+    overhead_job_warm(&jobs[1]);
+    overhead_job_warm(&jobs[0]);
+    const struct gpu_lapse few = lapse_of(&jobs[0]);
+    const struct gpu_lapse many = lapse_of(&jobs[1]);
+    const double device_few = device_ns(&jobs[0]);
+    const double device_many = device_ns(&jobs[1]);
+    values[0] = (many.total_ns - few.total_ns) / (OVERHEAD_MANY - OVERHEAD_FEW);
+    values[1] = many.calls_ns / OVERHEAD_MANY;
+    values[2] = (device_many - device_few) / (OVERHEAD_MANY - OVERHEAD_FEW);
 }
 
 /* Jobs: so many kernels of some units, one of as many units in all, one of some units. */
 static void measure_large(struct bench_point *point, double *values)
 {
-    const struct cell *const cell = cell_of(point);
-    overhead_job_warm(cell->jobs[2]);
-    const struct overhead_lapse split = overhead_job_time(cell->jobs[0]);
-    const double fused = latency_of(cell->jobs[1]);
-    const double one = latency_of(cell->jobs[2]);
-    const double device_split = gpu_time(overhead_job_run, cell->jobs[0]).device_us;
-    const double device_fused = gpu_time(overhead_job_run, cell->jobs[1]).device_us;
-    values[0] = (split.total - one) / (OVERHEAD_FUSED - 1);
-    values[1] = split.calls / OVERHEAD_FUSED;
+    struct overhead_job *const jobs = point->state;
+    overhead_job_warm(&jobs[2]);
+    const struct gpu_lapse split = lapse_of(&jobs[0]);
+    const double fused = latency_of(&jobs[1]);
+    const double one = latency_of(&jobs[2]);
+    const double device_split = device_ns(&jobs[0]);
+    const double device_fused = device_ns(&jobs[1]);
+    values[0] = (split.total_ns - one) / (OVERHEAD_FUSED - 1);
+    values[1] = split.calls_ns / OVERHEAD_FUSED;
     values[2] = (fused - one) / (OVERHEAD_FUSED - 1);
-    values[3] = (split.total - fused) / (OVERHEAD_FUSED - 1);
-    values[4] = 1e3 * (device_split - device_fused) / (OVERHEAD_FUSED - 1);
+    values[3] = (split.total_ns - fused) / (OVERHEAD_FUSED - 1);
+    values[4] = (device_split - device_fused) / (OVERHEAD_FUSED - 1);
 }
 
 /* Jobs: a null kernel, formula 2's two, a kernel that signals. */
 static void measure_other(struct bench_point *point, double *values)
 {
-    const struct cell *const cell = cell_of(point);
-    overhead_job_warm(cell->jobs[0]);
-    const double total = latency_of(cell->jobs[0]);
+    struct overhead_job *const jobs = point->state;
+    overhead_job_warm(&jobs[0]);
+    const double total = latency_of(&jobs[0]);
     const double begin_ns = host_ns();
     for (int i = 0; i < OVERHEAD_MANY; i++) {
-        overhead_job_run(cell->jobs[0]);
+        line_run(jobs[0].line);
     }
     const double calls = (host_ns() - begin_ns) / OVERHEAD_MANY;
-    const double execution =
-        (latency_of(cell->jobs[1]) - latency_of(cell->jobs[2])) / (OVERHEAD_FUSED - 1);
+    const double execution = (latency_of(&jobs[1]) - latency_of(&jobs[2])) / (OVERHEAD_FUSED - 1);
     values[0] = total;
     values[1] = calls;
     values[2] = execution;
     values[3] = total - calls - execution;
-    values[4] = overhead_signal_ns(cell->jobs[3]);
+    values[4] = overhead_signal_ns(&jobs[3]);
 }
 
 /* Jobs: one kernel of half of the units, one of all. */
 static void measure_unit(struct bench_point *point, double *values)
 {
-    const struct cell *const cell = cell_of(point);
-    overhead_job_warm(cell->jobs[0]);
-    const double fewer = latency_of(cell->jobs[0]);
-    const double all = latency_of(cell->jobs[1]);
-    values[0] = (all - fewer) / (cell->works[1].units - cell->works[0].units);
+    const struct overhead_work *const works = ((const struct cell *)point->config)->works;
+    struct overhead_job *const jobs = point->state;
+    overhead_job_warm(&jobs[0]);
+    const double fewer = latency_of(&jobs[0]);
+    const double all = latency_of(&jobs[1]);
+    values[0] = (all - fewer) / (works[1].units - works[0].units);
     values[1] = all / 1e3;
-}
-
-static void measure_total(struct bench_point *point, double *values)
-{
-    struct overhead_job *const job = cell_of(point)->jobs[0];
-    overhead_job_warm(job);
-    const struct overhead_lapse lapse = overhead_job_time(job);
-    values[0] = lapse.total / 1e3;
-    values[1] = lapse.calls / 1e3;
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define COMMON .begin = begin, .check = check, .end = end
-/* Host times differ between runs by more than most device times do: clocks, and where memory comes
- * to lie. */
-#define HOST(name, unit)                                                                           \
-    {                                                                                              \
-        name, unit, false, 0.15                                                                    \
-    }
-/* The boundary between two plain launches in a stream takes from 1.37 to 1.75 µs on one H200: the
- * same in all of a process's rounds, another in the next process. The call of a graph's launch has
- * such levels too, and its share of a kernel is a few ns. */
-#define LEVELLED(name, unit)                                                                       \
-    {                                                                                              \
-        name, unit, false, 0.25                                                                    \
-    }
+#define COMMON                                                                                     \
+    .config_size = sizeof(struct cell), .state_size = sizeof(struct overhead_job[JOBS]),           \
+    .begin = overhead_begin, .open = open_point, .check = check, .close = close_point,             \
+    .end = overhead_end
 
 static const struct bench_spec host_spec = {
     .name = "host",
     .title = "CPU launch overhead: what a launch costs the thread that makes it",
-    .note =
-        "Batches of 200 launches of an empty kernel, the stream drained before each: ns "
-        "per launch. `chevron` is the <<<...>>> of CUDA C++ with cudaGetLastError() after each; "
-        "graph, graph-pdl and chain are one launch of 200 kernels. `args` is the number of the "
-        "kernel's parameters: 8 are four pointers and four integers, 64 are of 8 bytes each. "
-        "`-again` is the raw call once more: the noise of the other ratios. "
-        "cudaLaunchKernelEx and pdl_launch_kernel take them as values and make the array of "
-        "pointers at each launch.",
+    .note = "Batches of 200 launches of an empty kernel, the stream drained before "
+            "each: ns per launch. `chevron` is the <<<...>>> of CUDA C++ with "
+            "cudaGetLastError() after each; graph, graph-pdl and chain are one launch "
+            "of 200 kernels. `args` is the number of the kernel's parameters: 8 are "
+            "four pointers and four integers, 64 are of 8 bytes each. `-again` is the "
+            "raw call once more: the noise of the other ratios. cudaLaunchKernelEx and "
+            "pdl_launch_kernel take them as values and make the array of pointers at "
+            "each launch.",
     .axes = {"way", "args"},
-    .metrics = {HOST("host", "ns")},
+    .metrics = {{"host", "ns", OVERHEAD_HOST}},
     .rounds = 60,
     .measure = measure_host,
     COMMON,
@@ -223,10 +181,11 @@ static const struct bench_spec host_spec = {
 static const struct bench_spec latency_spec = {
     .name = "latency",
     .title = "Kernel latency: one empty kernel, from the launch until the host knows its end",
-    .note = "The stream is empty before. `call` is the part that the launch call takes: a lone one "
-            "has levels some 0.3 µs apart, by its place in the driver's queue.",
+    .note = "The stream is empty before. `call` is the part that the launch call "
+            "takes: a lone one has levels some 0.3 µs apart, by its place in the "
+            "driver's queue.",
     .axes = {"way", "args"},
-    .metrics = {HOST("latency", "ns"), HOST("call", "ns")},
+    .metrics = {{"latency", "ns", OVERHEAD_HOST}, {"call", "ns", OVERHEAD_HOST}},
     .rounds = 100,
     .measure = measure_latency,
     COMMON,
@@ -235,14 +194,16 @@ static const struct bench_spec latency_spec = {
 static const struct bench_spec small_spec = {
     .name = "small",
     .title = "Overhead of small kernels: what one more empty kernel adds (formula 1)",
-    .note =
-        "`additional` is the latency of 128 kernels less that of 64, a kernel; `host` what "
-        "each of the 128 launches took the host: the two bars of figure 4 of Zhang et al. (V100: "
-        "2541 and 2545 ns for <<<...>>>, 3326 and 3388 ns for a cooperative launch). `device` "
-        "is the same slope with the host out of the way, all being queued behind a gate; "
-        "without PDL it differs from process to process by up to a quarter.",
+    .note = "`additional` is the latency of 128 kernels less that of 64, a kernel; "
+            "`host` what each of the 128 launches took the host: the two bars of "
+            "figure 4 of Zhang et al. (V100: 2541 and 2545 ns for <<<...>>>, 3326 and "
+            "3388 ns for a cooperative launch). `device` is the same slope with the "
+            "host out of the way, all being queued behind a gate; without PDL it "
+            "differs from process to process by up to a quarter.",
     .axes = {"way", "args"},
-    .metrics = {HOST("additional", "ns"), LEVELLED("host", "ns"), LEVELLED("device", "ns")},
+    .metrics = {{"additional", "ns", OVERHEAD_HOST},
+                {"host", "ns", OVERHEAD_LEVELLED},
+                {"device", "ns", OVERHEAD_LEVELLED}},
     .rounds = 30,
     .measure = measure_small,
     COMMON,
@@ -251,16 +212,20 @@ static const struct bench_spec small_spec = {
 static const struct bench_spec large_spec = {
     .name = "large",
     .title = "Overhead of large kernels: the same work in 16 kernels and in one (formula 2)",
-    .note = "`units` is the work of one of the 16 kernels in wait units of 1 µs. `additional` is "
-            "what each of them adds to the latency, `host` what its launch took the host, `wait` "
-            "what its work takes within one kernel, `execution` what is left: (L(16 kernels) - "
-            "L(one of 16 times the work)) / 15. `device` is that with the host out of the way. "
-            "With 5 units these are the bars of their figure 5 (V100, <<<...>>>: 6144, "
-            "2652, 5145, 993 ns); with fewer the host is the slower one, and `device` but not "
-            "`execution` is the device's.",
+    .note = "`units` is the work of one of the 16 kernels in wait units of 1 µs. "
+            "`additional` is what each of them adds to the latency, `host` what its "
+            "launch took the host, `wait` what its work takes within one kernel, "
+            "`execution` what is left: (L(16 kernels) - L(one of 16 times the work)) / "
+            "15. `device` is that with the host out of the way. With 5 units these are "
+            "the bars of their figure 5 (V100, <<<...>>>: 6144, 2652, 5145, 993 ns); "
+            "with fewer the host is the slower one, and `device` but not `execution` "
+            "is the device's.",
     .axes = {"way", "units"},
-    .metrics = {HOST("additional", "ns"), HOST("host", "ns"), HOST("wait", "ns"),
-                LEVELLED("execution", "ns"), LEVELLED("device", "ns")},
+    .metrics = {{"additional", "ns", OVERHEAD_HOST},
+                {"host", "ns", OVERHEAD_HOST},
+                {"wait", "ns", OVERHEAD_HOST},
+                {"execution", "ns", OVERHEAD_LEVELLED},
+                {"device", "ns", OVERHEAD_LEVELLED}},
     .rounds = 40,
     .measure = measure_large,
     COMMON,
@@ -269,14 +234,17 @@ static const struct bench_spec large_spec = {
 static const struct bench_spec other_spec = {
     .name = "other",
     .title = "Where the latency of one empty kernel goes (formula 3)",
-    .note = "`total` is the kernel latency, `host` the CPU launch overhead of such a launch in a "
-            "batch of 128, `execution` formula 2's for kernels of 5 µs, `other` what is left: the "
-            "stacked bars of their figure 6 (V100, <<<...>>>: 2545, 993, 4735 ns). `start` "
-            "is the time from the call until the host sees what the kernel writes first: the way "
-            "there.",
+    .note = "`total` is the kernel latency, `host` the CPU launch overhead of such a "
+            "launch in a batch of 128, `execution` formula 2's for kernels of 5 µs, "
+            "`other` what is left: the stacked bars of their figure 6 (V100, "
+            "<<<...>>>: 2545, 993, 4735 ns). `start` is the time from the call until "
+            "the host sees what the kernel writes first: the way there.",
     .axes = {"way"},
-    .metrics = {HOST("total", "ns"), HOST("host", "ns"), LEVELLED("execution", "ns"),
-                LEVELLED("other", "ns"), HOST("start", "ns")},
+    .metrics = {{"total", "ns", OVERHEAD_HOST},
+                {"host", "ns", OVERHEAD_HOST},
+                {"execution", "ns", OVERHEAD_LEVELLED},
+                {"other", "ns", OVERHEAD_LEVELLED},
+                {"start", "ns", OVERHEAD_HOST}},
     .rounds = 60,
     .measure = measure_other,
     COMMON,
@@ -285,14 +253,13 @@ static const struct bench_spec other_spec = {
 static const struct bench_spec unit_spec = {
     .name = "unit",
     .title = "What a wait unit adds to the latency of one kernel",
-    .note =
-        "The gradient from half of the units to all of them, from none to one for 1: the "
-        "figure 2 of Zhang et al. A unit is nanosleep of 1000 ns (`sleep`, as theirs) or a loop "
-        "of as many cycles of the SM's clock as make 1000 ns (`spin`). nanosleep goes by a "
-        "timer with steps of about 1 µs, so that the latency has such steps too: the other "
-        "tables' units are `spin`.",
+    .note = "The gradient from half of the units to all of them, from none to one for "
+            "1: the figure 2 of Zhang et al. A unit is nanosleep of 1000 ns (`sleep`, "
+            "as theirs) or a loop of as many cycles of the SM's clock as make 1000 ns "
+            "(`spin`). nanosleep goes by a timer with steps of about 1 µs, so that the "
+            "latency has such steps too: the other tables' units are `spin`.",
     .axes = {"way", "wait", "units"},
-    .metrics = {LEVELLED("unit", "ns"), HOST("latency", "us")},
+    .metrics = {{"unit", "ns", OVERHEAD_LEVELLED}, {"latency", "us", OVERHEAD_HOST}},
     .rounds = 40,
     .measure = measure_unit,
     COMMON,
@@ -301,184 +268,131 @@ static const struct bench_spec unit_spec = {
 static const struct bench_spec total_spec = {
     .name = "total",
     .title = "Kernel latency of 1 to 64 kernels of 0 to 10 wait units",
-    .note = "From the first launch until the host knows that the last kernel has ended; `host` is "
-            "the part of it that the launch calls take. A wait unit is 1 µs. The formulas use "
-            "these.",
+    .note = "From the first launch until the host knows that the last kernel has "
+            "ended; `host` is the part of it that the launch calls take. A wait unit "
+            "is 1 µs. The formulas use these.",
     .axes = {"way", "units", "kernels"},
-    .metrics = {HOST("latency", "us"), LEVELLED("host", "us")},
+    .metrics = {{"latency", "us", OVERHEAD_HOST}, {"host", "us", OVERHEAD_LEVELLED}},
     .rounds = 20,
     .measure = measure_total,
     COMMON,
 };
 
-/* A table that is being declared, and its point of each way, to be compared with. */
-struct filling {
-    struct bench_table *table;
-    struct bench_point *points[OVERHEAD_WAYS];
+/* Tables have the fewer ways the more shapes they have: each has those of the next ones, too. Where a
+ * call differs from another one in its spelling alone, two tables of small kernels have both. */
+enum level { OF_HOST, OF_CALLS, OF_MAIN, OF_TOTAL, OF_UNIT };
+static const enum level levels[WAYS] = {
+    [WAY_CHEVRON] = OF_UNIT,
+    [WAY_CUDA_LAUNCH] = OF_MAIN,
+    [WAY_CUDA_EX] = OF_MAIN,
+    [WAY_CUDA_EX_AGAIN] = OF_HOST,
+    [WAY_SYMBOL] = OF_CALLS,
+    [WAY_CUDA_EX_TYPED] = OF_CALLS,
+    [WAY_TYPED] = OF_CALLS,
+    [WAY_STREAM] = OF_TOTAL,
+    [WAY_STREAM_AGAIN] = OF_HOST,
+    [WAY_FUNCTION] = OF_TOTAL,
+    [WAY_COOPERATIVE] = OF_UNIT,
+    [WAY_FUNCTION_COOPERATIVE] = OF_MAIN,
+    [WAY_CUDA_EX_PDL] = OF_TOTAL,
+    [WAY_CUDA_EX_PDL_AGAIN] = OF_HOST,
+    [WAY_SYMBOL_AUTO] = OF_CALLS,
+    [WAY_CUDA_EX_TYPED_PDL] = OF_CALLS,
+    [WAY_TYPED_AUTO] = OF_CALLS,
+    [WAY_STREAM_PDL] = OF_TOTAL,
+    [WAY_STREAM_PDL_AGAIN] = OF_HOST,
+    [WAY_LIBPDL] = OF_TOTAL,
+    [WAY_GRAPH] = OF_UNIT,
+    [WAY_GRAPH_PDL] = OF_TOTAL,
+    [WAY_CHAIN] = OF_TOTAL,
 };
 
-static struct cell *new_cell(enum overhead_way way)
+/* A row for each way of that level. `rest`: the values of the axes after `way`, a slash before each. */
+static void add_rows(struct bench_table *table, enum level level, const char *rest,
+                     struct cell cell)
 {
-    assert(cell_count < CELLS);
-    struct cell *const cell = &cells[cell_count++];
-    cell->way = way;
-    return cell;
-}
-
-static void add_work(struct cell *cell, struct overhead_work work)
-{
-    assert(cell->count < JOBS);
-    cell->works[cell->count++] = work;
-}
-
-/* `first` and `second` are the values of the axes after `way`, or NULL. */
-static void add_point(struct filling *filling, const struct cell *cell, const char *first,
-                      const char *second)
-{
-    const enum overhead_way raw = overhead_way_raw(cell->way);
-    const char *const values[] = {overhead_way_names[cell->way], first, second};
-    filling->points[cell->way] = bench_point_add(
-        filling->table, raw != cell->way ? filling->points[raw] : NULL, cell, values);
-}
-
-static bool is_again(enum overhead_way way)
-{
-    return way == OVERHEAD_CUDA_EX_AGAIN || way == OVERHEAD_CU_EX_AGAIN ||
-           way == OVERHEAD_CUDA_EX_PDL_AGAIN || way == OVERHEAD_CU_EX_PDL_AGAIN;
-}
-
-/* Whether the way is another call than those that the shorter tables have, but nothing else. */
-static bool is_variant(enum overhead_way way)
-{
-    return way == OVERHEAD_SYMBOL || way == OVERHEAD_SYMBOL_AUTO || way == OVERHEAD_TYPED ||
-           way == OVERHEAD_TYPED_AUTO || way == OVERHEAD_CUDA_EX_TYPED ||
-           way == OVERHEAD_CUDA_EX_TYPED_PDL || is_again(way);
-}
-
-static const struct {
-    const char *name;
-    enum overhead_kernel kernel;
-} null_kernel_args[] = {
-    {"0", OVERHEAD_NULL_0},
-    {"8", OVERHEAD_NULL_8},
-    {"64", OVERHEAD_NULL_64},
-};
-
-/* A row for each way and number of arguments; `second` is 0 for tables with one job. */
-static void declare_null(struct bench *bench, const struct bench_spec *spec, size_t first,
-                         size_t second)
-{
-    struct filling filling = {.table = bench_table_add(bench, spec)};
-    for (size_t i = 0; i < sizeof(null_kernel_args) / sizeof(null_kernel_args[0]); i++) {
-        for (enum overhead_way way = 0; way < OVERHEAD_WAYS; way++) {
-            if (is_again(way) && spec != &host_spec) {
-                continue;
-            }
-            struct cell *const cell = new_cell(way);
-            add_work(cell, null_kernels(null_kernel_args[i].kernel, first));
-            if (second > 0) {
-                add_work(cell, null_kernels(null_kernel_args[i].kernel, second));
-            }
-            add_point(&filling, cell, null_kernel_args[i].name, NULL);
+    struct bench_point *points[WAYS] = {NULL};
+    for (enum line_way way = 0; way < WAYS; way++) {
+        const enum line_way raw = line_ways[way].raw;
+        if (levels[way] >= level) {
+            cell.way = way;
+            points[way] = bench_row(table, raw != way ? points[raw] : NULL, &cell, "%s%s",
+                                    line_ways[way].call, rest);
         }
     }
 }
 
+/* Work. */
+#define EMPTY(kernel, count)                                                                       \
+    {                                                                                              \
+        kernel, count, 0, false                                                                    \
+    }
+#define SPIN(units, count)                                                                         \
+    {                                                                                              \
+        OVERHEAD_WAIT, count, units, false                                                         \
+    }
 /* Formula 2's: the work in 16 kernels, and in one. */
-static void add_fusion(struct cell *cell, unsigned units)
-{
-    add_work(cell, wait_kernels(units, OVERHEAD_FUSED));
-    add_work(cell, wait_kernels(units * OVERHEAD_FUSED, 1));
-}
+#define FUSION(units) SPIN(units, OVERHEAD_FUSED), SPIN((units)*OVERHEAD_FUSED, 1)
 
-static void declare_large(struct bench *bench)
+/* `second` is 0 for tables with one job. */
+static void declare_null(struct bench_table *table, enum level level, size_t first, size_t second)
 {
-    static const struct {
-        const char *name;
-        unsigned units;
-    } rows[] = {{"1", 1}, {"2", 2}, {"5", OVERHEAD_LARGE}, {"10", 10}};
-    struct filling filling = {.table = bench_table_add(bench, &large_spec)};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        for (enum overhead_way way = 0; way < OVERHEAD_WAYS; way++) {
-            if (!is_variant(way)) {
-                struct cell *const cell = new_cell(way);
-                add_fusion(cell, rows[i].units);
-                add_work(cell, wait_kernels(rows[i].units, 1));
-                add_point(&filling, cell, rows[i].name, NULL);
-            }
-        }
+    static const char *const args[] = {"/0", "/8", "/64"};
+    for (int i = 0; i < 3; i++) {
+        const enum overhead_kernel kernel = (enum overhead_kernel)(OVERHEAD_NULL_0 + i);
+        add_rows(table, level, args[i],
+                 (struct cell){.works = {EMPTY(kernel, first), EMPTY(kernel, second)}});
     }
 }
 
-static void declare_other(struct bench *bench)
+static void declare_large(struct bench_table *table)
 {
-    struct filling filling = {.table = bench_table_add(bench, &other_spec)};
-    for (enum overhead_way way = 0; way < OVERHEAD_WAYS; way++) {
-        if (!is_variant(way)) {
-            struct cell *const cell = new_cell(way);
-            add_work(cell, null_kernels(OVERHEAD_NULL_0, 1));
-            add_fusion(cell, OVERHEAD_LARGE);
-            add_work(cell, null_kernels(OVERHEAD_SIGNAL, 1));
-            add_point(&filling, cell, NULL, NULL);
-        }
+    static const unsigned units[] = {1, 2, OVERHEAD_LARGE, 10};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        char rest[16];
+        (void)snprintf(rest, sizeof(rest), "/%u", units[i]);
+        add_rows(table, OF_MAIN, rest,
+                 (struct cell){.works = {FUSION(units[i]), SPIN(units[i], 1)}});
     }
 }
 
-static void declare_unit(struct bench *bench)
+static void declare_unit(struct bench_table *table)
 {
-    static const enum overhead_way ways[] = {OVERHEAD_CHEVRON, OVERHEAD_COOPERATIVE,
-                                             OVERHEAD_GRAPH};
     enum { MOST = 2048 };
-    struct filling filling = {.table = bench_table_add(bench, &unit_spec)};
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        for (int by_clock = 0; by_clock < 2; by_clock++) {
-            for (unsigned units = 1; units <= MOST; units *= 2) {
-                char name[16];
-                struct cell *const cell = new_cell(ways[i]);
-                const struct overhead_work work = {OVERHEAD_WAIT, units / 2, by_clock != 0, 1};
-                add_work(cell, work);
-                add_work(cell, work);
-                cell->works[1].units = units;
-                (void)snprintf(name, sizeof(name), "%u", units);
-                add_point(&filling, cell, by_clock ? "spin" : "sleep", name);
-            }
+    for (int asleep = 1; asleep >= 0; asleep--) {
+        for (unsigned units = 1; units <= MOST; units *= 2) {
+            char rest[32];
+            (void)snprintf(rest, sizeof(rest), "/%s/%u", asleep ? "sleep" : "spin", units);
+            add_rows(table, OF_UNIT, rest,
+                     (struct cell){.works = {{OVERHEAD_WAIT, 1, units / 2, asleep},
+                                             {OVERHEAD_WAIT, 1, units, asleep}}});
         }
     }
 }
 
-static void declare_total(struct bench *bench)
+static void declare_total(struct bench_table *table)
 {
     static const unsigned units[] = {0, 1, 5, 10};
     enum { MOST = 64 };
-    struct filling filling = {.table = bench_table_add(bench, &total_spec)};
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         for (unsigned kernels = 1; kernels <= MOST; kernels *= 2) {
-            for (enum overhead_way way = 0; way < OVERHEAD_WAYS; way++) {
-                if (!is_variant(way) && way != OVERHEAD_CUDA_LAUNCH && way != OVERHEAD_CUDA_EX &&
-                    way != OVERHEAD_FUNCTION_COOPERATIVE) {
-                    char first[16];
-                    char second[16];
-                    struct cell *const cell = new_cell(way);
-                    add_work(cell, wait_kernels(units[i], kernels));
-                    (void)snprintf(first, sizeof(first), "%u", units[i]);
-                    (void)snprintf(second, sizeof(second), "%u", kernels);
-                    add_point(&filling, cell, first, second);
-                }
-            }
+            char rest[32];
+            (void)snprintf(rest, sizeof(rest), "/%u/%u", units[i], kernels);
+            add_rows(table, OF_TOTAL, rest, (struct cell){.works = {SPIN(units[i], kernels)}});
         }
     }
 }
 
 void suite_overhead(struct bench *bench)
 {
-    cell_count = 0;
-    memset(cells, 0, sizeof(cells));
-    declare_null(bench, &host_spec, HOST_BATCH, 0);
-    declare_null(bench, &latency_spec, 1, 0);
-    declare_null(bench, &small_spec, OVERHEAD_FEW, OVERHEAD_MANY);
-    declare_large(bench);
-    declare_other(bench);
-    declare_unit(bench);
-    declare_total(bench);
+    declare_null(bench_table_add(bench, &host_spec), OF_HOST, HOST_BATCH, 0);
+    declare_null(bench_table_add(bench, &latency_spec), OF_CALLS, 1, 0);
+    declare_null(bench_table_add(bench, &small_spec), OF_CALLS, OVERHEAD_FEW, OVERHEAD_MANY);
+    declare_large(bench_table_add(bench, &large_spec));
+    add_rows(bench_table_add(bench, &other_spec), OF_MAIN, "",
+             (struct cell){.works = {EMPTY(OVERHEAD_NULL_0, 1), FUSION(OVERHEAD_LARGE),
+                                     EMPTY(OVERHEAD_SIGNAL, 1)}});
+    declare_unit(bench_table_add(bench, &unit_spec));
+    declare_total(bench_table_add(bench, &total_spec));
     overhead_declare_devices(bench);
 }

@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches on several devices from one thread: in one call that makes them cooperate, and one by
  * one. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/gpu_images.h"
 #include "bench/runtime_launch.h"
 #include "bench/suite_overhead.h"
 #include "common/memory.h"
 
-enum {
-    DEVICES = 8, /* at most; 1, 2, 4 and 8 of them are rows */
-    COUNTS = 4,
-};
+enum { DEVICES = 8 }; /* at most; 1, 2, 4 and 8 of them are rows */
 
-enum way {
-    TOGETHER,       /* cuLaunchCooperativeKernelMultiDevice: all devices wait for each other */
-    TOGETHER_FREE,  /* the same without waiting before and after */
-    EACH,           /* cuLaunchKernelEx for each device */
-    EACH_BY_LIBPDL, /* pdl_launch for each device */
-    EACH_SYMBOL,    /* cudaLaunchKernelExC for each device */
-    EACH_SYMBOL_BY_LIBPDL,
-    DEVICE_WAYS,
+/* One launch for all devices, which wait for each other unless `free`, or one for each; of a symbol by the
+ * Runtime or of a function; in raw CUDA or by libpdl. */
+static const struct way {
+    const char *name;
+    bool together, free, symbol, libpdl;
+} ways[] = {
+    {"multi-device", .together = true},      {"multi-device-free", .together = true, .free = true},
+    {"cuLaunchKernelEx", .libpdl = false},   {"pdl_launch", .libpdl = true},
+    {"cudaLaunchKernelExC", .symbol = true}, {"pdl_launch-symbol", .symbol = true, .libpdl = true},
 };
-static const char *const way_names[DEVICE_WAYS] = {"multi-device",        "multi-device-free",
-                                                   "cuLaunchKernelEx",    "pdl_launch",
-                                                   "cudaLaunchKernelExC", "pdl_launch-symbol"};
+enum { DEVICE_WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 struct config {
-    enum way way;
+    const struct way *way;
     unsigned devices;
 };
-static struct config configs[DEVICE_WAYS * COUNTS];
+
+enum { NULL_KERNEL, WAIT_KERNEL, KERNELS };
+static const char *const kernel_names[KERNELS] = {"overhead_null_0", "overhead_wait"};
+static const enum overhead_kernel symbols[KERNELS] = {OVERHEAD_NULL_0, OVERHEAD_WAIT};
 
 /* What the launches need on one device. */
 struct device {
@@ -39,8 +36,8 @@ struct device {
     CUcontext context;
     CUmodule module;
     CUstream stream;
-    CUfunction null_kernel, wait, take, runtime_take;
-    pdl_kernel *pdl_null, *pdl_wait;
+    CUfunction functions[KERNELS], take, runtime_take;
+    pdl_kernel *kernels[KERNELS];
     CUdeviceptr record;
 };
 
@@ -48,17 +45,7 @@ struct devices {
     struct device items[DEVICES];
     unsigned count;
     unsigned grid; /* the same everywhere: the launch in one call wants that */
-    pdl_kernel *symbol_null, *symbol_wait;
-};
-
-/* A kernel on each of some devices, `count` times. */
-struct launches {
-    struct devices *on;
-    enum way way;
-    unsigned devices;
-    unsigned units; /* 0: a null kernel */
-    unsigned block;
-    size_t count;
+    pdl_kernel *symbol_kernels[KERNELS];
 };
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -77,22 +64,22 @@ static void open_device(struct device *device, int ordinal)
     MUST(cu.cuCtxSetCurrent(device->context));
     MUST(cu.cuStreamCreate(&device->stream, CU_STREAM_NON_BLOCKING));
     MUST(cu.cuModuleLoadData(&device->module, gpu_images[IMAGE_OVERHEAD].begin));
-    MUST(cu.cuModuleGetFunction(&device->null_kernel, device->module, "overhead_null_0"));
-    MUST(cu.cuModuleGetFunction(&device->wait, device->module, "overhead_wait"));
     MUST(cu.cuModuleGetFunction(&device->take, device->module, "overhead_take"));
-    MUST(runtime_function(OVERHEAD_TAKE, &device->runtime_take));
-    MUST_PDL(pdl_kernel_from_function(device->null_kernel, &device->pdl_null));
-    MUST_PDL(pdl_kernel_from_function(device->wait, &device->pdl_wait));
-    MUST_PDL(pdl_kernel_declare(device->pdl_null, PDL_YES, PDL_UNKNOWN));
-    MUST_PDL(pdl_kernel_declare(device->pdl_wait, PDL_YES, PDL_UNKNOWN));
+    MUST_RUNTIME(runtime_function(OVERHEAD_TAKE, &device->runtime_take));
+    for (int i = 0; i < KERNELS; i++) {
+        MUST(cu.cuModuleGetFunction(&device->functions[i], device->module, kernel_names[i]));
+        MUST_PDL(pdl_kernel_from_function(device->functions[i], &device->kernels[i]));
+        MUST_PDL(pdl_kernel_declare(device->kernels[i], PDL_YES, PDL_UNKNOWN));
+    }
     MUST(cu.cuMemAlloc(&device->record, sizeof(struct overhead_record)));
 }
 
 static void close_device(struct device *device)
 {
     MUST(cu.cuCtxSetCurrent(device->context));
-    pdl_kernel_destroy(device->pdl_wait);
-    pdl_kernel_destroy(device->pdl_null);
+    for (int i = 0; i < KERNELS; i++) {
+        pdl_kernel_destroy(device->kernels[i]);
+    }
     gpu_free(device->record);
     MUST(cu.cuModuleUnload(device->module));
     MUST(cu.cuStreamDestroy(device->stream));
@@ -106,8 +93,8 @@ static int ordinal_of(unsigned index)
     return index == 0 ? gpu.ordinal : other < gpu.ordinal ? other : other + 1;
 }
 
-/* Waives what this machine cannot run; returns how many devices are needed for the rest. */
-static unsigned waive_points(const struct bench_table *table)
+/* As many as the points need that this machine can run. */
+static unsigned count_needed(const struct bench_table *table)
 {
     unsigned needed = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -124,33 +111,13 @@ static unsigned waive_points(const struct bench_table *table)
     return needed;
 }
 
-static bool is_together(enum way way)
-{
-    return way == TOGETHER || way == TOGETHER_FREE;
-}
-
-static void waive_together(const struct bench_table *table, const struct devices *devices)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        struct bench_point *const point = table->items[i];
-        const struct config *const config = point->config;
-        for (unsigned j = 0; j < config->devices && bench_point_active(point); j++) {
-            if (is_together(config->way) &&
-                !attribute_of(CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH,
-                              devices->items[j].device)) {
-                bench_waive(point, "device %d has no cooperative launches on several devices",
-                            ordinal_of(j));
-            }
-        }
-    }
-}
-
 static void devices_begin(struct bench_table *table)
 {
     struct devices *const devices = allocate(1, sizeof(*devices));
-    overhead_open();
+    overhead_begin(table);
+    table->state = devices;
     devices->grid = (unsigned)gpu.multiprocessors;
-    devices->count = waive_points(table);
+    devices->count = count_needed(table);
     for (unsigned i = 0; i < devices->count; i++) {
         struct device *const device = &devices->items[i];
         open_device(device, ordinal_of(i));
@@ -159,10 +126,9 @@ static void devices_begin(struct bench_table *table)
         devices->grid = blocks < devices->grid ? blocks : devices->grid;
     }
     MUST(cu.cuCtxSetCurrent(gpu.context));
-    MUST(runtime_kernel(OVERHEAD_NULL_0, &devices->symbol_null));
-    MUST(runtime_kernel(OVERHEAD_WAIT, &devices->symbol_wait));
-    waive_together(table, devices);
-    table->state = devices;
+    for (int i = 0; i < KERNELS; i++) {
+        MUST_RUNTIME(runtime_kernel(symbols[i], &devices->symbol_kernels[i]));
+    }
 }
 
 static void devices_end(struct bench_table *table)
@@ -172,134 +138,88 @@ static void devices_end(struct bench_table *table)
         close_device(&devices->items[i]);
     }
     MUST(cu.cuCtxSetCurrent(gpu.context));
-    pdl_kernel_destroy(devices->symbol_wait);
-    pdl_kernel_destroy(devices->symbol_null);
-    overhead_close();
+    for (int i = 0; i < KERNELS; i++) {
+        pdl_kernel_destroy(devices->symbol_kernels[i]);
+    }
+    overhead_end(table);
     free(devices);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* The arguments of OVERHEAD_WAIT. */
-struct wait_args {
-    unsigned values[3];
+/* A kernel on each of some devices, with everything made that a program would make once. */
+struct launches {
+    const struct way *way;
+    struct devices *on;
+    unsigned devices;
+    int kernel;
+    unsigned wait[3];
     void *args[3];
+    struct gpu_launch raw[DEVICES];
+    CUlaunchAttribute attributes[DEVICES];
+    CUlaunchConfig configs[DEVICES];
+    CUDA_LAUNCH_PARAMS params[DEVICES]; /* together */
+    pdl_launch_desc descs[DEVICES];
+    struct runtime_launch runtime[DEVICES];
+    int ordinals[DEVICES];
 };
 
-static void **fill_args(struct wait_args *wait, unsigned units)
+/* `units` 0: a null kernel. The launches must stay where they are. */
+static void fill_launches(struct launches *launches, const struct bench_point *point,
+                          unsigned units, unsigned block)
 {
-    wait->values[0] = units;
-    overhead_unit(true, &wait->values[1], &wait->values[2]);
-    for (int i = 0; i < 3; i++) {
-        wait->args[i] = &wait->values[i];
+    const struct config *const config = point->config;
+    launches->way = config->way;
+    launches->on = point->table->state;
+    launches->devices = config->devices;
+    launches->kernel = units > 0 ? WAIT_KERNEL : NULL_KERNEL;
+    overhead_wait_fill(launches->wait, launches->args, units, false);
+    void **const args = units > 0 ? launches->args : NULL;
+    for (unsigned i = 0; i < config->devices; i++) {
+        const struct device *const device = &launches->on->items[i];
+        const unsigned grid = launches->on->grid;
+        CUfunction function = device->functions[launches->kernel];
+        launches->ordinals[i] = ordinal_of(i);
+        launches->raw[i] = (struct gpu_launch){function, grid, block, 0, args, OVERHEAD_NULL_0};
+        launches->configs[i] =
+            gpu_config(&launches->raw[i], device->stream, false, false, &launches->attributes[i]);
+        launches->params[i] =
+            (CUDA_LAUNCH_PARAMS){function, grid, 1, 1, block, 1, 1, 0, device->stream, args};
+        launches->descs[i] =
+            PDL_LAUNCH_DESC(.grid = {grid}, .block = {block}, .stream = device->stream);
+        launches->runtime[i] = (struct runtime_launch){
+            symbols[launches->kernel], grid, block, device->stream, false, args};
     }
-    return units > 0 ? wait->args : NULL;
 }
 
-static CUresult run_together(const struct launches *launches, void **args)
+static CUresult run_launches(struct launches *launches, size_t count)
 {
-    CUDA_LAUNCH_PARAMS params[DEVICES];
-    const unsigned flags = launches->way == TOGETHER_FREE
-                               ? CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC |
-                                     CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC
-                               : 0;
-    for (unsigned i = 0; i < launches->devices; i++) {
-        const struct device *const device = &launches->on->items[i];
-        params[i] = (CUDA_LAUNCH_PARAMS){
-            .function = launches->units > 0 ? device->wait : device->null_kernel,
-            .gridDimX = launches->on->grid,
-            .gridDimY = 1,
-            .gridDimZ = 1,
-            .blockDimX = launches->block,
-            .blockDimY = 1,
-            .blockDimZ = 1,
-            .hStream = device->stream,
-            .kernelParams = args,
-        };
-    }
+    const struct way *const way = launches->way;
+    const struct devices *const on = launches->on;
+    const unsigned flags = way->free ? CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC |
+                                           CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC
+                                     : 0;
     CUresult result = CUDA_SUCCESS;
-    for (size_t i = 0; i < launches->count && result == CUDA_SUCCESS; i++) {
-        result = cu.cuLaunchCooperativeKernelMultiDevice(params, launches->devices, flags);
+    if (way->symbol) { /* whose loop is in C++ */
+        return (CUresult)runtime_run_each(
+            launches->runtime, launches->ordinals, launches->devices, count,
+            way->libpdl ? on->symbol_kernels[launches->kernel] : NULL);
     }
-    return result;
-}
-
-static void run_one_by_one(const struct launches *launches, void **args)
-{
-    CUlaunchConfig configured[DEVICES];
-    CUfunction functions[DEVICES];
-    for (unsigned i = 0; i < launches->devices; i++) {
-        const struct device *const device = &launches->on->items[i];
-        functions[i] = launches->units > 0 ? device->wait : device->null_kernel;
-        configured[i] = (CUlaunchConfig){
-            .gridDimX = launches->on->grid,
-            .gridDimY = 1,
-            .gridDimZ = 1,
-            .blockDimX = launches->block,
-            .blockDimY = 1,
-            .blockDimZ = 1,
-            .hStream = device->stream,
-        };
-    }
-    for (size_t i = 0; i < launches->count; i++) {
-        for (unsigned j = 0; j < launches->devices; j++) {
-            MUST(cu.cuCtxSetCurrent(launches->on->items[j].context));
-            MUST(cu.cuLaunchKernelEx(&configured[j], functions[j], args, NULL));
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        if (way->together) {
+            result =
+                cu.cuLaunchCooperativeKernelMultiDevice(launches->params, launches->devices, flags);
         }
-    }
-}
-
-static void run_by_libpdl(const struct launches *launches, void **args)
-{
-    pdl_launch_desc descs[DEVICES];
-    pdl_kernel *kernels[DEVICES];
-    for (unsigned i = 0; i < launches->devices; i++) {
-        const struct device *const device = &launches->on->items[i];
-        kernels[i] = launches->units > 0 ? device->pdl_wait : device->pdl_null;
-        descs[i] = PDL_LAUNCH_DESC(.grid = {launches->on->grid}, .block = {launches->block},
-                                   .stream = device->stream);
-    }
-    for (size_t i = 0; i < launches->count; i++) {
-        for (unsigned j = 0; j < launches->devices; j++) {
-            MUST(cu.cuCtxSetCurrent(launches->on->items[j].context));
-            MUST_PDL(pdl_launch(kernels[j], &descs[j], args));
+        for (unsigned j = 0; j < launches->devices && !way->together; j++) {
+            MUST(cu.cuCtxSetCurrent(on->items[j].context));
+            if (way->libpdl) {
+                MUST_PDL(pdl_launch(on->items[j].kernels[launches->kernel], &launches->descs[j],
+                                    launches->raw[j].args));
+            } else {
+                MUST(cu.cuLaunchKernelEx(&launches->configs[j], launches->raw[j].function,
+                                         launches->raw[j].args, NULL));
+            }
         }
-    }
-}
-
-static int run_symbols(const struct launches *launches, void **args)
-{
-    struct runtime_launch each[DEVICES];
-    int ordinals[DEVICES];
-    pdl_kernel *kernel = NULL;
-    for (unsigned i = 0; i < launches->devices; i++) {
-        ordinals[i] = ordinal_of(i);
-        each[i] = (struct runtime_launch){launches->units > 0 ? OVERHEAD_WAIT : OVERHEAD_NULL_0,
-                                          launches->on->grid,
-                                          launches->block,
-                                          launches->on->items[i].stream,
-                                          false,
-                                          args};
-    }
-    if (launches->way == EACH_SYMBOL_BY_LIBPDL) {
-        kernel = launches->units > 0 ? launches->on->symbol_wait : launches->on->symbol_null;
-    }
-    return runtime_run_each(each, ordinals, launches->devices, launches->count, kernel);
-}
-
-static CUresult run_launches(const struct launches *launches)
-{
-    struct wait_args wait;
-    void **const args = fill_args(&wait, launches->units);
-    CUresult result = CUDA_SUCCESS;
-    if (is_together(launches->way)) {
-        result = run_together(launches, args);
-    } else if (launches->way == EACH) {
-        run_one_by_one(launches, args);
-    } else if (launches->way == EACH_BY_LIBPDL) {
-        run_by_libpdl(launches, args);
-    } else {
-        result = (CUresult)run_symbols(launches, args);
     }
     return result;
 }
@@ -313,42 +233,54 @@ static void drain(const struct launches *launches)
 }
 
 /* Until the host knows that all devices are done. */
-static struct overhead_lapse time_of(struct launches launches, unsigned units, size_t count)
+static struct gpu_lapse time_of(const struct bench_point *point, unsigned units, size_t count)
 {
-    struct overhead_lapse lapse;
-    launches.units = units;
-    launches.count = count;
+    struct launches launches;
+    struct gpu_lapse lapse;
+    fill_launches(&launches, point, units, OVERHEAD_TIMED_BLOCK);
     drain(&launches);
     const double begin_ns = host_ns();
-    MUST(run_launches(&launches));
-    lapse.calls = host_ns() - begin_ns;
+    MUST(run_launches(&launches, count));
+    lapse.calls_ns = host_ns() - begin_ns;
     drain(&launches);
-    lapse.total = host_ns() - begin_ns;
+    lapse.total_ns = host_ns() - begin_ns;
     return lapse;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* What the kernels of a way wrote on a device. */
-static struct overhead_record take_record(const struct device *device, enum way way)
+static void waive_together(struct bench_point *point)
 {
-    const bool symbol = way == EACH_SYMBOL || way == EACH_SYMBOL_BY_LIBPDL;
+    const struct config *const config = point->config;
+    const struct devices *const devices = point->table->state;
+    for (unsigned i = 0; i < config->devices && config->way->together; i++) {
+        if (!attribute_of(CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH,
+                          devices->items[i].device)) {
+            bench_waive(point, "device %d has no cooperative launches on several devices",
+                        ordinal_of(i));
+        }
+    }
+}
+
+/* What the kernels of a way wrote on a device. */
+static struct overhead_record take_record(const struct device *device, const struct way *way)
+{
     MUST(cu.cuCtxSetCurrent(device->context));
-    return overhead_record_take(symbol ? device->runtime_take : device->take, device->stream,
+    return overhead_record_take(way->symbol ? device->runtime_take : device->take, device->stream,
                                 device->record);
 }
 
 static void devices_check(struct bench_point *point)
 {
     enum { TIMES = 3 };
-    struct devices *const devices = point->table->state;
+    const struct devices *const devices = point->table->state;
     const struct config *const config = point->config;
-    const struct launches launches = {
-        devices, config->way, config->devices, 1, OVERHEAD_COUNTED_BLOCK, TIMES};
+    struct launches launches;
+    fill_launches(&launches, point, 1, OVERHEAD_COUNTED_BLOCK);
     for (unsigned i = 0; i < devices->count; i++) {
         (void)take_record(&devices->items[i], config->way);
     }
-    const CUresult result = run_launches(&launches);
+    const CUresult result = run_launches(&launches, TIMES);
     if (result != CUDA_SUCCESS) {
         bench_fail(point, "the launch on %u devices: %s", config->devices, gpu_error_name(result));
     }
@@ -368,64 +300,54 @@ static void devices_check(struct bench_point *point)
 static void devices_measure(struct bench_point *point, double *values)
 {
     enum { WARM = 5 };
-    struct devices *const devices = point->table->state;
-    const struct config *const config = point->config;
-    const struct launches launches = {.on = devices,
-                                      .way = config->way,
-                                      .devices = config->devices,
-                                      .block = OVERHEAD_TIMED_BLOCK};
-    (void)time_of(launches, 0, WARM);
-    const double one = time_of(launches, 0, 1).total;
-    const double few = time_of(launches, 0, OVERHEAD_FEW).total;
-    const struct overhead_lapse many = time_of(launches, 0, OVERHEAD_MANY);
-    const double split = time_of(launches, OVERHEAD_LARGE, OVERHEAD_FUSED).total;
-    const double fused = time_of(launches, OVERHEAD_LARGE * OVERHEAD_FUSED, 1).total;
-    values[0] = many.calls / OVERHEAD_MANY;
-    values[1] = (many.total - few) / (OVERHEAD_MANY - OVERHEAD_FEW);
+    (void)time_of(point, 0, WARM);
+    const double one = time_of(point, 0, 1).total_ns;
+    const double few = time_of(point, 0, OVERHEAD_FEW).total_ns;
+    const struct gpu_lapse many = time_of(point, 0, OVERHEAD_MANY);
+    const double split = time_of(point, OVERHEAD_LARGE, OVERHEAD_FUSED).total_ns;
+    const double fused = time_of(point, OVERHEAD_LARGE * OVERHEAD_FUSED, 1).total_ns;
+    values[0] = many.calls_ns / OVERHEAD_MANY;
+    values[1] = (many.total_ns - few) / (OVERHEAD_MANY - OVERHEAD_FEW);
     values[2] = (split - fused) / (OVERHEAD_FUSED - 1);
     values[3] = one;
     MUST(cu.cuCtxSetCurrent(gpu.context));
 }
 
-static const struct bench_spec devices_spec = {
-    .name = "devices",
-    .title = "Launches on 1 to 8 devices from one thread",
-    .note = "ns for a kernel on each of the devices. `multi-device` is "
-            "cuLaunchCooperativeKernelMultiDevice, where each kernel waits for the earlier ones of "
-            "all devices; `multi-device-free` is the same call without that; the others set the "
-            "context and make a launch for each device, the last two by cudaSetDevice. `host` is "
-            "what the calls take, "
-            "`additional` what one more round of launches adds (formula 1, 128 less 64: the right "
-            "of figure 4 of Zhang et al., 4 µs on one V100 and 184 µs on eight), `execution` is "
-            "formula 2's for kernels of 5 µs (the right of figure 5, 1.3 µs and 70 µs), `latency` "
-            "is that of one empty kernel on each.",
-    .axes = {"way", "devices"},
-    .metrics = {{"host", "ns", false, 0.15},
-                {"additional", "ns", false, 0.15},
-                {"execution", "ns", false, 0.25},
-                {"latency", "ns", false, 0.15}},
-    .rounds = 20,
-    .begin = devices_begin,
-    .check = devices_check,
-    .measure = devices_measure,
-    .end = devices_end,
-};
-
 void overhead_declare_devices(struct bench *bench)
 {
-    struct bench_table *const table = bench_table_add(bench, &devices_spec);
-    struct bench_point *raw = NULL;
-    size_t used = 0;
+    static const struct bench_spec spec = {
+        .name = "devices",
+        .title = "Launches on 1 to 8 devices from one thread",
+        .note = "ns for a kernel on each of the devices. `multi-device` is "
+                "cuLaunchCooperativeKernelMultiDevice, where each kernel waits for the "
+                "earlier ones of all devices; `multi-device-free` is the same call without "
+                "that; the others set the context and make a launch for each device, the "
+                "last two by cudaSetDevice. `host` is what the calls take, `additional` "
+                "what one more round of launches adds (formula 1, 128 less 64: the right "
+                "of figure 4 of Zhang et al., 4 µs on one V100 and 184 µs on eight), "
+                "`execution` is formula 2's for kernels of 5 µs (the right of figure 5, "
+                "1.3 µs and 70 µs), `latency` is that of one empty kernel on each.",
+        .axes = {"way", "devices"},
+        .metrics = {{"host", "ns", OVERHEAD_HOST},
+                    {"additional", "ns", OVERHEAD_HOST},
+                    {"execution", "ns", OVERHEAD_LEVELLED},
+                    {"latency", "ns", OVERHEAD_HOST}},
+        .rounds = 20,
+        .config_size = sizeof(struct config),
+        .state_size = 1,
+        .begin = devices_begin,
+        .open = waive_together,
+        .check = devices_check,
+        .measure = devices_measure,
+        .end = devices_end,
+    };
+    struct bench_table *const table = bench_table_add(bench, &spec);
     for (unsigned devices = 1; devices <= DEVICES; devices *= 2) {
-        for (enum way way = 0; way < DEVICE_WAYS; way++) {
-            char number[16];
-            const char *const values[] = {way_names[way], number};
-            (void)snprintf(number, sizeof(number), "%u", devices);
-            configs[used] = (struct config){way, devices};
-            struct bench_point *const point = bench_point_add(
-                table, way == EACH_BY_LIBPDL || way == EACH_SYMBOL_BY_LIBPDL ? raw : NULL,
-                &configs[used++], values);
-            raw = way == EACH || way == EACH_SYMBOL ? point : raw;
+        struct bench_point *before = NULL; /* of libpdl's: the raw call */
+        for (int i = 0; i < DEVICE_WAYS; i++) {
+            const struct config config = {&ways[i], devices};
+            before = bench_row(table, ways[i].libpdl ? before : NULL, &config, "%s/%u",
+                               ways[i].name, devices);
         }
     }
 }

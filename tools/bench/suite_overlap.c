@@ -22,7 +22,6 @@ enum shared { SHARED_NONE, SHARED_FITS, SHARED_ALONE };
 static const char *const shared_names[] = {"none", "fits", "alone"};
 
 struct line_config {
-    size_t index; /* of the point in its table */
     enum line_way way;
     bool working;
     bool one_result; /* of one block, else of all */
@@ -120,30 +119,30 @@ struct state {
     struct pool *pool;
 };
 
+/* A table's state. */
 enum { POOLS = 16 };
-struct states {
-    struct state *items; /* one a point */
-    struct pool pools[POOLS];
-    size_t pools_count;
+struct pools {
+    struct pool items[POOLS];
+    size_t count;
 };
 
-static struct pool *find_pool(struct states *states, unsigned results)
+static struct pool *find_pool(struct pools *pools, unsigned results)
 {
     size_t i = 0;
-    while (i < states->pools_count && states->pools[i].results != results) {
+    while (i < pools->count && pools->items[i].results != results) {
         i++;
     }
     if (i == POOLS) {
         abort(); /* more sizes than were foreseen */
     }
-    if (i == states->pools_count) {
-        states->pools[states->pools_count++] = (struct pool){
+    if (i == pools->count) {
+        pools->items[pools->count++] = (struct pool){
             .results = results,
             .memory = gpu_alloc(2 * sizeof(struct overlap_result) * results),
             .read = allocate(results, sizeof(struct overlap_result)),
         };
     }
-    return &states->pools[i];
+    return &pools->items[i];
 }
 
 static const size_t line_lengths[2] = {LINE_SHORT, LINE_LONG};
@@ -168,19 +167,6 @@ void overlap_lines_free(struct line *lines[2])
     line_free(lines[1]);
 }
 
-static void check_edges(struct bench_point *point, const struct state *state)
-{
-    const struct line_config *const config = point->config;
-    const bool programmatic = config->way == WAY_GRAPH_PDL || config->way == WAY_CHAIN;
-    for (int i = 0; i < 2; i++) {
-        const size_t edges = line_cost(state->lines[i])->programmatic_edges;
-        const size_t wanted = programmatic ? line_lengths[i] - 1 : 0;
-        if (edges != wanted) {
-            bench_fail(point, "%zu edges are programmatic, and %zu should be", edges, wanted);
-        }
-    }
-}
-
 /* Cycles that a block alone on its SM takes for a round of work: an SM issues four warps' instructions a
  * cycle. */
 static unsigned cycles_a_round(unsigned block)
@@ -188,11 +174,10 @@ static unsigned cycles_a_round(unsigned block)
     return OVERLAP_WORK * block / 32 / 4;
 }
 
-static void prepare(struct bench_point *point)
+static void open_point(struct bench_point *point)
 {
     const struct line_config *const config = point->config;
-    struct states *const states = point->table->state;
-    struct state *const state = &states->items[config->index];
+    struct state *const state = point->state;
     CUfunction function = overlap_function(config->working ? "overlap_work" : "overlap_spin");
     const unsigned shared =
         config->shared == SHARED_NONE ? 0 : overlap_shared_bytes(config->shared == SHARED_ALONE);
@@ -206,7 +191,7 @@ static void prepare(struct bench_point *point)
     }
     const unsigned grid = blocks(config->fill, (unsigned)resident);
     const unsigned cycles = config->working ? cycles_a_round(config->block) : 1;
-    state->pool = find_pool(states, config->one_result ? 1 : grid);
+    state->pool = find_pool(point->table->state, config->one_result ? 1 : grid);
     overlap_memory_init(state->pool->memory, state->pool->results, state->args);
     for (int i = 0; i < 2; i++) {
         struct overlap_args *const args = &state->args[i];
@@ -216,42 +201,36 @@ static void prepare(struct bench_point *point)
         args->trigger = config->trigger;
         args->silent_block = ~0u;
         state->pointers[i] = args;
-        state->launches[i] =
-            (struct gpu_launch){function, grid, config->block, shared, &state->pointers[i]};
+        state->launches[i] = (struct gpu_launch){.function = function,
+                                                 .grid = grid,
+                                                 .block = config->block,
+                                                 .shared_bytes = shared,
+                                                 .args = &state->pointers[i]};
     }
-    if (overlap_lines_make(point, config->way, state->launches, state->lines)) {
-        check_edges(point, state);
+    if (overlap_lines_make(point, config->way, state->launches, state->lines) &&
+        line_check_edges(point, state->lines[0])) {
+        (void)line_check_edges(point, state->lines[1]);
     }
 }
 
 static void begin(struct bench_table *table)
 {
-    struct states *const states = allocate(1, sizeof(*states));
-    states->items = allocate(table->count, sizeof(*states->items));
-    table->state = states;
-    bench_each_active(table, prepare);
+    table->state = allocate(1, sizeof(struct pools));
+}
+
+static void close_point(struct bench_point *point)
+{
+    overlap_lines_free(((struct state *)point->state)->lines);
 }
 
 static void end(struct bench_table *table)
 {
-    struct states *const states = table->state;
-    for (size_t i = 0; i < table->count; i++) {
-        overlap_lines_free(states->items[i].lines);
+    struct pools *const pools = table->state;
+    for (size_t i = 0; i < pools->count; i++) {
+        gpu_free(pools->items[i].memory);
+        free(pools->items[i].read);
     }
-    for (size_t i = 0; i < states->pools_count; i++) {
-        gpu_free(states->pools[i].memory);
-        free(states->pools[i].read);
-    }
-    free(states->items);
-    free(states);
-    table->state = NULL;
-}
-
-static struct state *state_of(const struct bench_point *point)
-{
-    const struct line_config *const config = point->config;
-    struct states *const states = point->table->state;
-    return &states->items[config->index];
+    free(pools);
 }
 
 static void clear(struct pool *pool)
@@ -274,7 +253,7 @@ static bool check_results(struct bench_point *point, struct pool *pool, unsigned
 
 static void check(struct bench_point *point)
 {
-    struct state *const state = state_of(point);
+    const struct state *const state = point->state;
     clear(state->pool);
     line_run(state->lines[0]);
     if (check_results(point, state->pool, LINE_SHORT)) {
@@ -298,7 +277,7 @@ static double busiest(const struct pool *pool)
 
 static void measure(struct bench_point *point, double *values)
 {
-    struct state *const state = state_of(point);
+    const struct state *const state = point->state;
     const double few = gpu_time(line_run, state->lines[0]).device_us;
     const double many = gpu_time(line_run, state->lines[1]).device_us;
     if (check_results(point, state->pool, LINE_SHORT + LINE_LONG)) {
@@ -309,88 +288,72 @@ static void measure(struct bench_point *point, double *values)
 
 /* ---- the tables ---------------------------------------------------------------------------------- */
 
-enum line_way overlap_against(enum line_way way)
+unsigned overlap_all_ways(void)
 {
-    static const enum line_way against[WAYS] = {
-        [WAY_STREAM] = WAY_STREAM, [WAY_STREAM_PDL] = WAY_STREAM, [WAY_LIBPDL] = WAY_STREAM_PDL,
-        [WAY_GRAPH] = WAY_STREAM,  [WAY_GRAPH_PDL] = WAY_GRAPH,   [WAY_CHAIN] = WAY_GRAPH_PDL,
-    };
-    return against[way];
-}
-
-static struct bench_spec line_spec(void)
-{
-    return (struct bench_spec){
-        /* A plain stream is up to 4 % faster or slower in another process; all else agrees better. */
-        .metrics = {{.name = "device", .unit = "us", .tolerance = 0.06}},
-        .begin = begin,
-        .check = check,
-        .measure = measure,
-        .end = end,
-    };
-}
-
-static const struct line_config *keep(const struct bench_table *table, struct line_config config)
-{
-    static struct line_config configs[1200];
-    static size_t count;
-    if (count == COUNT(configs)) {
-        abort(); /* more points than were foreseen */
+    unsigned all = 0;
+    for (int way = 0; way < WAYS; way++) {
+        all |= line_ways[way].name != NULL ? 1U << way : 0;
     }
-    config.index = table->count;
-    configs[count] = config;
-    return &configs[count++];
+    return all;
 }
 
-/* Writes a number for an axis. */
-static const char *number(char text[16], unsigned value)
+void overlap_add_rows(struct bench_table *table, struct bench_point *points[WAYS], unsigned which,
+                      const char *shape, void *config)
 {
-    (void)snprintf(text, 16, "%u", value);
-    return text;
+    for (enum line_way way = 0; way < WAYS; way++) {
+        if ((which >> way & 1) != 0) {
+            const enum line_way against = line_ways[way].against;
+            *(enum line_way *)config = way;
+            points[way] = bench_row(table, against == way ? NULL : points[against], config, "%s%s",
+                                    shape, line_ways[way].name);
+        }
+    }
 }
+
+/* A plain stream is up to 4 % faster or slower in another process; all else agrees better. */
+#define COMMON                                                                                     \
+    .config_size = sizeof(struct line_config), .state_size = sizeof(struct state), .begin = begin, \
+    .open = open_point, .check = check, .measure = measure, .close = close_point, .end = end
+#define DEVICE_TIME                                                                                \
+    {                                                                                              \
+        .name = "device", .unit = "us", .tolerance = 0.06                                          \
+    }
 
 /* The trigger late, in the middle and early, and short and long prologues. */
 static void declare_phases(struct bench *bench)
 {
     static const unsigned phases[][3] = {
         {2000, 4000, 0}, {2000, 2000, 2000}, {2000, 200, 3800}, {200, 4000, 0}, {4000, 4000, 4000}};
-    struct bench_spec spec = line_spec();
-    spec.name = "phases";
-    spec.title = "A kernel of a line, by what comes before the wait, the trigger and the end";
-    spec.note = "Cycles of the SM's clock before the wait (prologue), from there to the trigger "
-                "(before) and from there to the end (after); a block of 128 threads on each SM. "
-                "results: with one, one block reads what the kernel before left and writes as much "
-                "at its end, and the rest of the kernel touches no memory; with all, every block "
-                "does. Device time a kernel: the difference of lines of 72 and of 8 kernels behind "
-                "a gate.";
-    spec.axes[0] = "results";
-    spec.axes[1] = "prologue";
-    spec.axes[2] = "before";
-    spec.axes[3] = "after";
-    spec.axes[4] = "way";
-    spec.rounds = 20;
+    static const struct bench_spec spec = {
+        .name = "phases",
+        .title = "A kernel of a line, by what comes before the wait, the trigger and the end",
+        .note = "Cycles of the SM's clock before the wait (prologue), from there to the "
+                "trigger (before) and from there to the end (after); a block of 128 "
+                "threads on each SM. results: with one, one block reads what the kernel "
+                "before left and writes as much at its end, and the rest of the kernel "
+                "touches no memory; with all, every block does. Device time a kernel: the "
+                "difference of lines of 72 and of 8 kernels behind a gate.",
+        .axes = {"results", "prologue", "before", "after", "way"},
+        .metrics = {DEVICE_TIME},
+        .rounds = 20,
+        COMMON,
+    };
     struct bench_table *const table = bench_table_add(bench, &spec);
     for (size_t i = 0; i < 2 * COUNT(phases); i++) {
         const unsigned *const lengths = phases[i % COUNT(phases)];
+        struct line_config config = {.one_result = i < COUNT(phases),
+                                     .block = 128,
+                                     .fill = FILL_SMS,
+                                     .shared = SHARED_NONE,
+                                     .prologue = lengths[0],
+                                     .before = lengths[1],
+                                     .after = lengths[2],
+                                     .trigger = OVERLAP_TRIGGER_MAIN};
         struct bench_point *points[WAYS];
-        for (int way = 0; way < WAYS; way++) {
-            const struct line_config config = {.way = way,
-                                               .one_result = i < COUNT(phases),
-                                               .block = 128,
-                                               .fill = FILL_SMS,
-                                               .shared = SHARED_NONE,
-                                               .prologue = lengths[0],
-                                               .before = lengths[1],
-                                               .after = lengths[2],
-                                               .trigger = OVERLAP_TRIGGER_MAIN};
-            char texts[3][16];
-            const char *const values[BENCH_AXES] = {
-                config.one_result ? "one" : "all", number(texts[0], lengths[0]),
-                number(texts[1], lengths[1]), number(texts[2], lengths[2]), line_way_names[way]};
-            const int against = (int)overlap_against(way);
-            points[way] = bench_point_add(table, against == way ? NULL : points[against],
-                                          keep(table, config), values);
-        }
+        char shape[64];
+        (void)snprintf(shape, sizeof(shape), "%s/%u/%u/%u/", config.one_result ? "one" : "all",
+                       lengths[0], lengths[1], lengths[2]);
+        overlap_add_rows(table, points, overlap_all_ways(), shape, &config);
     }
 }
 
@@ -410,33 +373,20 @@ static const struct place {
 static void declare_cell(struct bench_table *table, struct line_config config)
 {
     enum { MAIN = 4000 };
-    static const enum line_way plain[] = {WAY_STREAM, WAY_GRAPH};
-    static const enum line_way overlapped[] = {WAY_STREAM_PDL, WAY_LIBPDL, WAY_GRAPH_PDL,
-                                               WAY_CHAIN};
+    const unsigned plain = 1U << WAY_STREAM | 1U << WAY_GRAPH;
+    const struct place any = {"any", OVERLAP_TRIGGER_MAIN, 0};
     struct bench_point *points[WAYS];
-    char prologue[16];
-    const char *values[BENCH_AXES] = {config.working ? "work" : "spin",  "any",
-                                      number(prologue, config.prologue), fill_names[config.fill],
-                                      shared_names[config.shared],       NULL};
-    config.trigger = OVERLAP_TRIGGER_MAIN;
-    config.after = MAIN;
-    for (size_t i = 0; i < COUNT(plain); i++) {
-        config.way = plain[i];
-        values[5] = line_way_names[config.way];
-        points[config.way] =
-            bench_point_add(table, i == 0 ? NULL : points[WAY_STREAM], keep(table, config), values);
-    }
-    for (size_t place = 0; place < COUNT(places); place++) {
-        values[1] = places[place].name;
-        config.trigger = places[place].trigger;
-        config.before = MAIN / 4 * places[place].quarters;
+    for (size_t i = 0; i <= COUNT(places); i++) {
+        const struct place *const place = i == 0 ? &any : &places[i - 1];
+        char shape[96];
+        config.trigger = place->trigger;
+        config.before = MAIN / 4 * place->quarters;
         config.after = MAIN - config.before;
-        for (size_t i = 0; i < COUNT(overlapped); i++) {
-            config.way = overlapped[i];
-            values[5] = line_way_names[config.way];
-            points[config.way] = bench_point_add(table, points[overlap_against(config.way)],
-                                                 keep(table, config), values);
-        }
+        (void)snprintf(shape, sizeof(shape), "%s/%s/%u/%s/%s/", config.working ? "work" : "spin",
+                       place->name, config.prologue, fill_names[config.fill],
+                       shared_names[config.shared]);
+        overlap_add_rows(table, points, i == 0 ? plain : overlap_all_ways() & ~plain, shape,
+                         &config);
     }
 }
 
@@ -467,30 +417,27 @@ static const struct cell {
 
 static void declare_trigger(struct bench *bench)
 {
-    struct bench_spec spec = line_spec();
-    spec.name = "trigger";
-    /* A reason, not a result: any is the same. */
-    spec.metrics[1] = (struct bench_metric){.name = "busiest", .unit = "blocks", .tolerance = 16};
-    spec.title = "A kernel in a series, by trigger position";
-    spec.note =
-        "A prologue of so many cycles, the wait, and a main part that takes 4000 on an SM of its "
-        "own; 256 threads per block. main: spin counts cycles, whatever else the SM does; work is "
-        "a "
-        "number of additions, for which blocks on the same SM compete. trigger: the share of main "
-        "before it; start, before the prologue; never, by ending; any, without overlap, where it "
-        "does nothing. fill: half or most (three quarters) of the SMs have a block, each has one "
-        "(sms) or about two, or three and a half waves. shared: with fits a second block has room "
-        "on an SM, with alone it has not, with none eight blocks have. busiest: blocks of a kernel "
-        "on the SM with most of them: blocks that come early go where room is left, which may be "
-        "beside each other, and there PDL loses. Device time a kernel, from lines of 72 and of 8 "
-        "kernels behind a gate.";
-    spec.axes[0] = "main";
-    spec.axes[1] = "trigger";
-    spec.axes[2] = "prologue";
-    spec.axes[3] = "fill";
-    spec.axes[4] = "shared";
-    spec.axes[5] = "way";
-    spec.rounds = 5;
+    static const struct bench_spec spec = {
+        .name = "trigger",
+        .title = "A kernel in a series, by trigger position",
+        .note = "A prologue of so many cycles, the wait, and a main part that takes 4000 "
+                "on an SM of its own; 256 threads per block. main: spin counts cycles, "
+                "whatever else the SM does; work is a number of additions, for which "
+                "blocks on the same SM compete. trigger: the share of main before it; "
+                "start, before the prologue; never, by ending; any, without overlap, where "
+                "it does nothing. fill: half or most (three quarters) of the SMs have a "
+                "block, each has one (sms) or about two, or three and a half waves. "
+                "shared: with fits a second block has room on an SM, with alone it has "
+                "not, with none eight blocks have. busiest: blocks of a kernel on the SM "
+                "with most of them: blocks that come early go where room is left, which "
+                "may be beside each other, and there PDL loses. Device time a kernel, from "
+                "lines of 72 and of 8 kernels behind a gate.",
+        .axes = {"main", "trigger", "prologue", "fill", "shared", "way"},
+        /* The second is a reason, not a result: any is the same. */
+        .metrics = {DEVICE_TIME, {.name = "busiest", .unit = "blocks", .tolerance = 16}},
+        .rounds = 5,
+        COMMON,
+    };
     struct bench_table *const table = bench_table_add(bench, &spec);
     for (size_t i = 0; i < COUNT(cells); i++) {
         for (size_t j = 0; j < COUNT(cells[i].prologues) && cells[i].prologues[j] != 0; j++) {
@@ -508,6 +455,5 @@ void suite_overlap(struct bench *bench)
     declare_phases(bench);
     declare_trigger(bench);
     overlap_declare_conditions(bench);
-    overlap_declare_timeline(bench);
     overlap_declare_shapes(bench);
 }

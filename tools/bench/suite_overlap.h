@@ -31,13 +31,16 @@ bool overlap_lines_make(struct bench_point *point, enum line_way way,
                         const struct gpu_launch launches[2], struct line *lines[2]);
 void overlap_lines_free(struct line *lines[2]);
 
-/* What a way's figure stands beside: a plain stream has itself. Those of libpdl stand beside the same in
- * raw CUDA. */
-enum line_way overlap_against(enum line_way way);
+/* A row for each way whose bit is set in `which`, compared with that of line_ways[].against, which may be one of an
+ * earlier call with the same `points`. `config` begins with its way. `shape`: the values of the axes before
+ * `way`, a slash after each. */
+void overlap_add_rows(struct bench_table *table, struct bench_point *points[WAYS], unsigned which,
+                      const char *shape, void *config);
+/* The bits of all that have a name. */
+unsigned overlap_all_ways(void);
 
 /* suite_overlap_pairs.c */
 void overlap_declare_conditions(struct bench *bench);
-void overlap_declare_timeline(struct bench *bench);
 /* suite_overlap_shapes.c */
 void overlap_declare_shapes(struct bench *bench);
 

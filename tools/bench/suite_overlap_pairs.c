@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Two kernels, the second after the first, by the stamps that their blocks take: what overlap needs, and
- * when what happens. */
+/* Two kernels, the second after the first, by the stamps that their blocks take: what overlap needs. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/suite_overlap.h"
@@ -24,11 +24,9 @@ static const char *const condition_names[CONDITIONS] = {
     "all", "no-trigger", "silent-block", "no-attribute", "no-room", "no-prologue"};
 
 struct pair_config {
-    size_t index; /* of the point in its table */
     enum line_way way;
     enum condition condition;
     unsigned prologue, before, after; /* cycles, of both */
-    unsigned kernel;                  /* whose stamps are wanted: table timeline */
 };
 
 struct pair {
@@ -46,10 +44,10 @@ struct pair {
 /* Runs of the pair in a sample, which is their mean: the device's timer has steps. */
 enum { THREADS = 256, RUNS = 8 };
 
-static void prepare(struct bench_point *point)
+static void open_point(struct bench_point *point)
 {
     const struct pair_config *const config = point->config;
-    struct pair *const pair = &((struct pair *)point->table->state)[config->index];
+    struct pair *const pair = point->state;
     pair->config = config;
     if (gpu.timer_step > 500) {
         bench_waive(point, "the device's timer has steps of %llu ns", gpu.timer_step);
@@ -73,8 +71,11 @@ static void prepare(struct bench_point *point)
             config->condition == NO_TRIGGER ? OVERLAP_TRIGGER_NEVER : OVERLAP_TRIGGER_MAIN;
         args->silent_block = config->condition == SILENT_BLOCK ? pair->grid / 2 : ~0u;
         pair->pointers[i] = args;
-        pair->launches[i] = (struct gpu_launch){overlap_function("overlap_stamped"), pair->grid,
-                                                THREADS, shared, &pair->pointers[i]};
+        pair->launches[i] = (struct gpu_launch){.function = overlap_function("overlap_stamped"),
+                                                .grid = pair->grid,
+                                                .block = THREADS,
+                                                .shared_bytes = shared,
+                                                .args = &pair->pointers[i]};
     }
     CUresult error = CUDA_SUCCESS;
     pair->line = line_make(config->way, pair->launches, 2, 1, &error);
@@ -83,24 +84,14 @@ static void prepare(struct bench_point *point)
     }
 }
 
-static void begin(struct bench_table *table)
+static void close_point(struct bench_point *point)
 {
-    table->state = allocate(table->count, sizeof(struct pair));
-    bench_each_active(table, prepare);
-}
-
-static void end(struct bench_table *table)
-{
-    struct pair *const pairs = table->state;
-    for (size_t i = 0; i < table->count; i++) {
-        line_free(pairs[i].line);
-        gpu_free(pairs[i].memory);
-        gpu_free(pairs[i].stamps);
-        free(pairs[i].results);
-        free(pairs[i].read);
-    }
-    free(pairs);
-    table->state = NULL;
+    struct pair *const pair = point->state;
+    line_free(pair->line);
+    gpu_free(pair->memory);
+    gpu_free(pair->stamps);
+    free(pair->results);
+    free(pair->read);
 }
 
 /* libpdl without overlap, for the condition that it breaks. */
@@ -188,14 +179,13 @@ static bool check_order(struct bench_point *point, const struct pair *pair)
     return true;
 }
 
-static bool start(struct bench_point *point, struct pair **pair)
+static bool start(struct bench_point *point)
 {
-    const struct pair_config *const config = point->config;
-    *pair = &((struct pair *)point->table->state)[config->index];
-    overlap_memory_clear((*pair)->memory, (*pair)->grid);
-    (*pair)->count = 0;
-    gpu_fill((*pair)->stamps, 0, 2 * (size_t)(*pair)->grid * sizeof(struct overlap_stamps));
-    return run_checked(point, *pair) && check_order(point, *pair);
+    struct pair *const pair = point->state;
+    overlap_memory_clear(pair->memory, pair->grid);
+    pair->count = 0;
+    gpu_fill(pair->stamps, 0, 2 * (size_t)pair->grid * sizeof(struct overlap_stamps));
+    return run_checked(point, pair) && check_order(point, pair);
 }
 
 /* ---- table conditions ------------------------------------------------------------------------- */
@@ -245,16 +235,14 @@ static void check_overlap(struct bench_point *point, const struct pair *pair)
 
 static void check_condition(struct bench_point *point)
 {
-    struct pair *pair = NULL;
-    if (start(point, &pair)) {
-        check_overlap(point, pair);
+    if (start(point)) {
+        check_overlap(point, point->state);
     }
 }
 
 static void measure_condition(struct bench_point *point, double *values)
 {
-    const struct pair_config *const config = point->config;
-    struct pair *const pair = &((struct pair *)point->table->state)[config->index];
+    struct pair *const pair = point->state;
     struct overlap sum = {0, 0, 0};
     for (int i = 0; i < RUNS; i++) {
         if (!run_checked(point, pair) || !check_order(point, pair)) {
@@ -270,135 +258,48 @@ static void measure_condition(struct bench_point *point, double *values)
     values[2] = sum.useful / RUNS;
 }
 
-static const struct pair_config *keep(const struct bench_table *table, struct pair_config config)
-{
-    static struct pair_config configs[CONDITIONS * WAYS + 2 * WAYS];
-    static size_t count;
-    if (count == sizeof(configs) / sizeof(*configs)) {
-        abort(); /* more points than there is room for */
-    }
-    config.index = table->count;
-    configs[count] = config;
-    return &configs[count++];
-}
-
 void overlap_declare_conditions(struct bench *bench)
 {
-    const struct bench_spec spec = {
+    static const struct bench_spec spec = {
         .name = "conditions",
         .title = "A pair of kernels with all conditions of overlap met, and with each broken",
-        .note =
-            "A pair with a block of 256 threads on each SM, 8000 cycles before the wait, 400 from"
-            " there to the trigger, 8000 from there to the end. all: the primary triggers early "
-            "in all blocks, the secondary is launched with the attribute, has room beside the "
-            "primary, and has work before its wait. no-trigger: the primary triggers by ending; "
-            "silent-block: one of its blocks does. no-attribute: without it, or with full edges. "
-            "no-room: shared memory for one block per SM. no-prologue: the secondary waits "
-            "first. By %globaltimer: pair, from the first start to the last end; overlap, from the"
-            " secondary's first start to the primary's last end, less than 0 where it came later;"
-            " useful, how much of that the secondary worked. A sample is the mean of 8 runs.",
+        .note = "A pair with a block of 256 threads on each SM, 8000 cycles before the "
+                "wait, 400 from there to the trigger, 8000 from there to the end. all: the "
+                "primary triggers early in all blocks, the secondary is launched with the "
+                "attribute, has room beside the primary, and has work before its wait. "
+                "no-trigger: the primary triggers by ending; silent-block: one of its "
+                "blocks does. no-attribute: without it, or with full edges. no-room: "
+                "shared memory for one block per SM. no-prologue: the secondary waits "
+                "first. By %globaltimer: pair, from the first start to the last end; "
+                "overlap, from the secondary's first start to the primary's last end, less "
+                "than 0 where it came later; useful, how much of that the secondary "
+                "worked. A sample is the mean of 8 runs.",
         .axes = {"condition", "way"},
         .metrics = {{.name = "pair", .unit = "us"},
                     {.name = "overlap", .unit = "us", .higher_is_better = true, .tolerance = 1},
                     {.name = "useful", .unit = "us", .higher_is_better = true, .tolerance = 1}},
-        .rounds = 20,
-        .begin = begin,
         .check = check_condition,
         .measure = measure_condition,
-        .end = end,
+        .rounds = 20,
+        .config_size = sizeof(struct pair_config),
+        .state_size = sizeof(struct pair),
+        .open = open_point,
+        .close = close_point,
     };
     struct bench_table *const table = bench_table_add(bench, &spec);
     for (int condition = 0; condition < CONDITIONS; condition++) {
+        struct pair_config config = {
+            .condition = condition, .prologue = 8000, .before = 400, .after = 8000};
         struct bench_point *points[WAYS] = {NULL};
-        for (int way = 0; way < WAYS; way++) {
-            if (condition == NO_ATTRIBUTE &&
-                (way == WAY_STREAM_PDL || way == WAY_GRAPH_PDL || way == WAY_CHAIN)) {
-                continue; /* those have it */
-            }
-            const char *const values[BENCH_AXES] = {condition_names[condition],
-                                                    line_way_names[way]};
-            enum line_way against = overlap_against(way);
-            if (condition == NO_ATTRIBUTE) {
-                against = WAY_STREAM;
-            }
-            points[way] = bench_point_add(table, (int)against == way ? NULL : points[against],
-                                          keep(table, (struct pair_config){.way = way,
-                                                                           .condition = condition,
-                                                                           .prologue = 8000,
-                                                                           .before = 400,
-                                                                           .after = 8000}),
-                                          values);
+        char shape[32];
+        (void)snprintf(shape, sizeof(shape), "%s/", condition_names[condition]);
+        if (condition != NO_ATTRIBUTE) {
+            overlap_add_rows(table, points, overlap_all_ways(), shape, &config);
+            continue;
         }
-    }
-}
-
-/* ---- table timeline --------------------------------------------------------------------------- */
-
-static void check_timeline(struct bench_point *point)
-{
-    struct pair *pair = NULL;
-    (void)start(point, &pair);
-}
-
-static void measure_timeline(struct bench_point *point, double *values)
-{
-    const struct pair_config *const config = point->config;
-    struct pair *const pair = &((struct pair *)point->table->state)[config->index];
-    double sums[BENCH_METRICS] = {0};
-    for (int i = 0; i < RUNS; i++) {
-        if (!run_checked(point, pair) || !check_order(point, pair)) {
-            return;
-        }
-        const struct spans spans = spans_of(pair, config->kernel);
-        const struct span all[] = {spans.start, spans.waited, spans.triggered, spans.ended};
-        for (size_t j = 0; j < sizeof(all) / sizeof(*all); j++) {
-            sums[2 * j] += all[j].first;
-            sums[2 * j + 1] += all[j].last;
-        }
-    }
-    for (int i = 0; i < BENCH_METRICS; i++) {
-        values[i] = sums[i] / RUNS;
-    }
-}
-
-void overlap_declare_timeline(struct bench *bench)
-{
-    static const char *const kernels[] = {"fc1", "fc2"};
-    const struct bench_spec spec = {
-        .name = "timeline",
-        .title = "When the blocks of two kernels start, return from the wait, trigger and end",
-        .note =
-            "Two kernels like the two layers of a feed-forward block, a block of 256 threads on "
-            "each SM: 6000 cycles before the wait, as for the weights, 4000 from there to the "
-            "trigger, 4000 from there to the end. By %globaltimer, µs from fc1's first start, of "
-            "the first and of the last block.",
-        .axes = {"way", "kernel"},
-        .metrics = {{.name = "first_start", .unit = "us", .tolerance = 0.2},
-                    {.name = "last_start", .unit = "us", .tolerance = 0.2},
-                    {.name = "first_waited", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_waited", .unit = "us", .tolerance = 0.1},
-                    {.name = "first_triggered", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_triggered", .unit = "us", .tolerance = 0.1},
-                    {.name = "first_ended", .unit = "us", .tolerance = 0.1},
-                    {.name = "last_ended", .unit = "us", .tolerance = 0.1}},
-        .rounds = 20,
-        .begin = begin,
-        .check = check_timeline,
-        .measure = measure_timeline,
-        .end = end,
-    };
-    struct bench_table *const table = bench_table_add(bench, &spec);
-    for (int way = 0; way < WAYS; way++) {
-        for (unsigned kernel = 0; kernel < 2; kernel++) {
-            const char *const values[BENCH_AXES] = {line_way_names[way], kernels[kernel]};
-            (void)bench_point_add(table, NULL,
-                                  keep(table, (struct pair_config){.way = way,
-                                                                   .condition = ALL_HOLD,
-                                                                   .prologue = 6000,
-                                                                   .before = 4000,
-                                                                   .after = 4000,
-                                                                   .kernel = kernel}),
-                                  values);
-        }
+        /* The others have it; libpdl without overlap stands beside a plain stream. */
+        overlap_add_rows(table, points, 1U << WAY_STREAM, shape, &config);
+        points[WAY_STREAM_PDL] = points[WAY_STREAM];
+        overlap_add_rows(table, points, 1U << WAY_LIBPDL | 1U << WAY_GRAPH, shape, &config);
     }
 }

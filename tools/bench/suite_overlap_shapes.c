@@ -13,7 +13,9 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 enum { BLOCKS_MOST = 1500, SHARED_MOST = 200, RANDOM = 120 };
-static const enum line_way ways[] = {WAY_STREAM, WAY_STREAM_PDL, WAY_GRAPH, WAY_GRAPH_PDL};
+enum {
+    SHAPE_WAYS = 1U << WAY_STREAM | 1U << WAY_STREAM_PDL | 1U << WAY_GRAPH | 1U << WAY_GRAPH_PDL
+};
 
 struct shape {
     unsigned blocks, threads, shared; /* KiB */
@@ -22,7 +24,6 @@ struct shape {
 };
 
 struct shape_config {
-    size_t index; /* of the point in its table */
     enum line_way way;
     bool two; /* different kernels in turn */
     struct shape shapes[2];
@@ -72,9 +73,9 @@ struct state {
     void *pointers[2];
 };
 
-struct states {
-    struct state *items; /* one a point */
-    CUdeviceptr counts;  /* how often each block of each kernel has run */
+/* A table's state. */
+struct counts {
+    CUdeviceptr counts; /* how often each block of each kernel has run */
     unsigned *read;
 };
 
@@ -88,12 +89,12 @@ static CUfunction shape_function(const char *name)
     return function;
 }
 
-static void prepare(struct bench_point *point)
+static void open_point(struct bench_point *point)
 {
     const struct shape_config *const config = point->config;
-    struct states *const states = point->table->state;
-    struct state *const state = &states->items[config->index];
-    const size_t bytes = sizeof(*states->read) * BLOCKS_MOST;
+    const struct counts *const counts = point->table->state;
+    struct state *const state = point->state;
+    const size_t bytes = sizeof(*counts->read) * BLOCKS_MOST;
     if ((unsigned)gpu.shared_per_block < SHARED_MOST * 1024) {
         bench_waive(point, "a block has at most %d bytes of shared memory", gpu.shared_per_block);
         return;
@@ -102,57 +103,58 @@ static void prepare(struct bench_point *point)
         const struct shape *const shape = &config->shapes[i];
         const bool second = config->two && i == 1;
         state->args[i] = (struct overlap_shape_args){
-            .counts = shape->silent ? NULL : (void *)(uintptr_t)(states->counts + i * bytes),
+            .counts = shape->silent ? NULL : (void *)(uintptr_t)(counts->counts + i * bytes),
             .prologue = shape->prologue,
             .before = shape->before,
             .after = shape->after,
         };
         state->pointers[i] = &state->args[i];
         state->launches[i] = (struct gpu_launch){
-            shape_function(second ? "overlap_shape_second" : "overlap_shape_first"), shape->blocks,
-            shape->threads, shape->shared * 1024, &state->pointers[i]};
+            .function = shape_function(second ? "overlap_shape_second" : "overlap_shape_first"),
+            .grid = shape->blocks,
+            .block = shape->threads,
+            .shared_bytes = shape->shared * 1024,
+            .args = &state->pointers[i]};
     }
     (void)overlap_lines_make(point, config->way, state->launches, state->lines);
 }
 
 static void begin(struct bench_table *table)
 {
-    struct states *const states = allocate(1, sizeof(*states));
-    states->items = allocate(table->count, sizeof(*states->items));
-    states->read = allocate(2 * (size_t)BLOCKS_MOST, sizeof(*states->read));
-    states->counts = gpu_alloc(2 * sizeof(*states->read) * BLOCKS_MOST);
-    table->state = states;
-    bench_each_active(table, prepare);
+    struct counts *const counts = allocate(1, sizeof(*counts));
+    counts->read = allocate(2 * (size_t)BLOCKS_MOST, sizeof(*counts->read));
+    counts->counts = gpu_alloc(2 * sizeof(*counts->read) * BLOCKS_MOST);
+    table->state = counts;
+}
+
+static void close_point(struct bench_point *point)
+{
+    overlap_lines_free(((struct state *)point->state)->lines);
 }
 
 static void end(struct bench_table *table)
 {
-    struct states *const states = table->state;
-    for (size_t i = 0; i < table->count; i++) {
-        overlap_lines_free(states->items[i].lines);
-    }
-    gpu_free(states->counts);
-    free(states->read);
-    free(states->items);
-    free(states);
-    table->state = NULL;
+    struct counts *const counts = table->state;
+    gpu_free(counts->counts);
+    free(counts->read);
+    free(counts);
 }
 
 /* Runs both lines, and counts which blocks have run: false where one is missing. */
 static bool run_lines(struct bench_point *point, double us[2])
 {
     const struct shape_config *const config = point->config;
-    struct states *const states = point->table->state;
-    const struct state *const state = &states->items[config->index];
-    const size_t bytes = 2 * sizeof(*states->read) * BLOCKS_MOST;
-    gpu_fill(states->counts, 0, bytes);
+    const struct counts *const counts = point->table->state;
+    const struct state *const state = point->state;
+    const size_t bytes = 2 * sizeof(*counts->read) * BLOCKS_MOST;
+    gpu_fill(counts->counts, 0, bytes);
     for (int i = 0; i < 2; i++) { /* once before: its kernels are in the cache then, as in a loop */
         line_run(state->lines[i]);
         us[i] = gpu_time(line_run, state->lines[i]).device_us;
     }
-    gpu_read(states->read, states->counts, bytes);
+    gpu_read(counts->read, counts->counts, bytes);
     for (unsigned i = 0; i < 2; i++) {
-        const unsigned *const ran = states->read + (size_t)i * BLOCKS_MOST;
+        const unsigned *const ran = counts->read + (size_t)i * BLOCKS_MOST;
         const unsigned blocks = config->shapes[i].silent ? 0 : config->shapes[i].blocks;
         for (unsigned j = 0; j < blocks; j++) {
             if (ran[j] != LINE_SHORT + LINE_LONG) {
@@ -187,27 +189,16 @@ static char *shape_text(const struct shape *shape)
                        shape->prologue, shape->before, shape->after, shape->silent ? ":n" : "");
 }
 
-/* The configuration in each launch path. */
-static void add_points(struct bench_table *table, const char *seed, bool two,
-                       const struct shape shapes[2])
+static void add_rows(struct bench_table *table, const char *seed, bool two,
+                     const struct shape shapes[2])
 {
-    static struct shape_config configs[(RANDOM + 100) * COUNT(ways)];
-    static size_t count;
-    struct bench_point *points[WAYS] = {NULL};
+    struct shape_config config = {.two = two, .shapes = {shapes[0], shapes[1]}};
+    struct bench_point *points[WAYS];
     char *const first = shape_text(&shapes[0]);
     char *const second = two ? shape_text(&shapes[1]) : copy_text("same");
-    for (size_t i = 0; i < COUNT(ways); i++) {
-        const enum line_way way = ways[i];
-        const char *const values[] = {seed, first, second, line_way_names[way]};
-        if (count == COUNT(configs)) {
-            abort(); /* more points than were foreseen */
-        }
-        configs[count] = (struct shape_config){
-            .index = table->count, .way = way, .two = two, .shapes = {shapes[0], shapes[1]}};
-        const enum line_way against = overlap_against(way);
-        points[way] = bench_point_add(table, against == way ? NULL : points[against],
-                                      &configs[count++], values);
-    }
+    char *const shape = format_text("%s/%s/%s/", seed, first, second);
+    overlap_add_rows(table, points, SHAPE_WAYS, shape, &config);
+    free(shape);
     free(first);
     free(second);
 }
@@ -224,29 +215,32 @@ static const struct shape fixed[] = {
 
 void overlap_declare_shapes(struct bench *bench)
 {
-    struct bench_spec spec = {
+    static const struct bench_spec spec = {
         .name = "shapes",
         .title = "A kernel in a series, of any shape",
-        .note =
-            "blocks x threads + shared memory : cycles of the prologue, from the wait to the "
-            "trigger, and from there to the end, which one warp of each block counts; n: no block "
-            "writes. A line runs once before it is timed. seed: "
-            "the fixed shapes are those that a calibration is made of; the others are random, 1 to "
-            "1,500 blocks of 32 to 1,024 threads, half of them two different kernels in turn, and "
-            "--seed draws others. Device time per kernel, from lines of 72 and of 8 kernels behind "
-            "a gate.",
+        .note = "blocks x threads + shared memory : cycles of the prologue, from the wait "
+                "to the trigger, and from there to the end, which one warp of each block "
+                "counts; n: no block writes. A line runs once before it is timed. seed: "
+                "the fixed shapes are those that a calibration is made of; the others are "
+                "random, 1 to 1,500 blocks of 32 to 1,024 threads, half of them two "
+                "different kernels in turn, and --seed draws others. Device time per "
+                "kernel, from lines of 72 and of 8 kernels behind a gate.",
         .axes = {"seed", "first", "second", "way"},
         .metrics = {{.name = "device", .unit = "us", .tolerance = 0.06}},
         .rounds = 5,
+        .config_size = sizeof(struct shape_config),
+        .state_size = sizeof(struct state),
         .begin = begin,
+        .open = open_point,
         .check = check,
         .measure = measure,
+        .close = close_point,
         .end = end,
     };
     struct bench_table *const table = bench_table_add(bench, &spec);
     for (size_t i = 0; i < COUNT(fixed); i++) {
         const struct shape shapes[2] = {fixed[i], fixed[i]};
-        add_points(table, "fixed", false, shapes);
+        add_rows(table, "fixed", false, shapes);
     }
     char *const seed = format_text("%d", bench->seed);
     uint64_t state = (uint64_t)bench->seed;
@@ -255,7 +249,7 @@ void overlap_declare_shapes(struct bench *bench)
         struct shape shapes[2];
         shapes[0] = draw_shape(&state);
         shapes[1] = two ? draw_shape(&state) : shapes[0];
-        add_points(table, seed, two, shapes);
+        add_rows(table, seed, two, shapes);
     }
     free(seed);
 }

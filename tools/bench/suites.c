@@ -6,9 +6,7 @@ const struct bench_suite bench_suites[] = {
     {"overhead", "what a launch costs the host and the device, in every form", suite_overhead},
     {"overlap", "what PDL gains, by trigger, prologue, fill and shared memory", suite_overlap},
     {"graph", "1 to 4,096 kernels in a row, in streams, graphs and chains", suite_graph},
-    {"sync", "ordering a whole device: new kernels, grid barriers, flags, clusters", suite_sync},
     {"device", "launches from the device, beside the host's", suite_device},
     {"decode", "one token through decoders of the 1B, 3B and 8B classes", suite_decode},
-    {"rtc", "compiling a kernel at run time, and finding it again", suite_rtc},
     {NULL, NULL, NULL},
 };

@@ -13,10 +13,8 @@ extern "C" {
 TOOL_OPTIONAL void suite_overhead(struct bench *bench); /* what a launch costs */
 TOOL_OPTIONAL void suite_overlap(struct bench *bench);  /* what PDL gives, by the trigger's place */
 TOOL_OPTIONAL void suite_graph(struct bench *bench);    /* lines of kernels, by length */
-TOOL_OPTIONAL void suite_sync(struct bench *bench);     /* ordering across the device */
 TOOL_OPTIONAL void suite_device(struct bench *bench);   /* launches from the device */
 TOOL_OPTIONAL void suite_decode(struct bench *bench);   /* one token through a decoder */
-TOOL_OPTIONAL void suite_rtc(struct bench *bench);      /* kernels compiled at run time */
 
 #ifdef __cplusplus
 }

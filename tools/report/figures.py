@@ -81,8 +81,6 @@ PLANS = {
     "graph/build": [Plan("Host time to make, change and launch a graph of so many kernels",
                          ("make", "instantiate", "upload", "change", "update", "launch"), "lines", ("kernels",), "way",
                          log="xy")],
-    "sync/grid": bars("Ordering the whole device once", "barrier", "exchange", x="way", panel="blocks",
-                      only={"threads": "128"}),
     "decode/token": bars("One token", "time", x="way", panel="part"),
     "decode/kernels": bars("Each kernel alone, a layer's after another's", "time", x="kernel", series="way"),
 }  # fmt: skip
@@ -293,29 +291,11 @@ def place_of(point):
     return ", ".join(f"{axis} {value}" for axis, value in point.axes.items() if axis != "way")
 
 
-def timeline(table):
-    spans = (("first_start", "last_waited", "before the wait, and waiting"),
-             ("last_waited", "last_triggered", "to the trigger"), ("last_triggered", "last_ended", "to the end"))
-    points = [point for point in table.points if all(point.known(metric) for span in spans for metric in span[:2])]
-    if not points:
-        return None
-    chart, (axes,) = charts([0.6 + 0.25 * len(points)], 1, 9)
-    for index, (begin, end, name) in enumerate(spans):
-        starts, lengths = zip(*[(point.at(begin), point.at(end) - point.at(begin)) for point in points])
-        axes.barh(range(len(points)), lengths, 0.7, starts, label=name, color=COLOURS[index])
-    axes.set_yticks(range(len(points)), [", ".join(point.axes.values()) for point in points])
-    axes.invert_yaxis()
-    axes.set_xlabel("µs from the first block's start; then by the last block")
-    axes.legend(fontsize=7, **BESIDE)
-    return Figure("Two kernels, from the first one's start").draw(chart)
-
-
 OWN = {
     "overhead/host": lambda table: [host_shares(table)],
     "overlap/trigger": lambda table: [trigger_map(table, main, way, plain) for main in table.values("main")
                                       for way, plain in (("libpdl", "stream"), ("chain", "graph"))],
     "overlap/shapes": lambda table: [shape_shares(table)],
-    "overlap/timeline": lambda table: [timeline(table)],
 }  # fmt: skip
 
 

@@ -15,7 +15,6 @@ SUITES = {
     "overlap": ("What overlap gives, and where it loses",
                 "Two kernels with a prologue, a main part and a tail, and a trigger that moves."),
     "graph": ("Kernels in series", "The same kernels in streams, graphs and chains, by length."),
-    "sync": ("Ordering the whole device", "What one synchronization of all blocks costs."),
     "device": ("Launches from the device", "Kernels that launch kernels, beside the host's launches."),
     "decode": ("One token through a decoder", "A workload: 16 layers of the 1B class, batch 1, bf16."),
     "programs": ("Programs", "What programs of the examples measured. Here whiskers reach to about the quartiles."),

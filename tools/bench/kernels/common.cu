@@ -42,19 +42,20 @@ extern "C" __global__ void sm_clock(unsigned long long ns, unsigned long long *r
     result[1] = global_timer() - begin;
 }
 
-/* Nothing but what PDL asks of a kernel. */
-extern "C" __global__ void empty()
-{
-    PDL_LAUNCH_DEPENDENTS();
-    PDL_WAIT();
-}
+/* What turn it is stands in the low bits of a word, and how often the line was run in the others. */
+static constexpr unsigned turn_mask = 0x1fff;
 
-/* Counts that it ran, in order: `at` goes from `turn` to turn + 1, and stays where it is otherwise. */
-extern "C" __global__ void take_turn(unsigned *at, unsigned turn)
+/* Adds `step` to a word whose turn is `turn`, and leaves others as they are. A block's word is that of
+ * another block in the next kernel. `words` NULL: nothing but what PDL asks of a kernel. */
+extern "C" __global__ void line_turn(unsigned *words, unsigned turn, unsigned step)
 {
     PDL_LAUNCH_DEPENDENTS();
     PDL_WAIT();
-    if (threadIdx.x == 0 && blockIdx.x == 0 && PDL_LOAD(at) == turn) {
-        *at = turn + 1;
+    if (words != nullptr && threadIdx.x == 0) {
+        unsigned *const word = words + (blockIdx.x + turn) % gridDim.x;
+        const unsigned value = PDL_LOAD(word);
+        if ((value & turn_mask) == turn) {
+            *word = value + step;
+        }
     }
 }
