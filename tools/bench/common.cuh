@@ -27,10 +27,8 @@ inline double median(const std::vector<double> &samples)
 template <typename T> class device_buffer
 {
   public:
-    explicit device_buffer(size_t count) : count_(count)
+    explicit device_buffer(size_t count) : data_(allocate<T>(count)), count_(count)
     {
-        CHECK(cudaMalloc(&data_, count * sizeof(T)));
-        fill(0);
     }
     explicit device_buffer(const std::vector<T> &host) : device_buffer(host.size())
     {
@@ -66,15 +64,12 @@ template <typename T> class device_buffer
 
     std::vector<T> host() const
     {
-        std::vector<T> copy(count_);
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaMemcpy(copy.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
-        return copy;
+        return to_host(data_, count_);
     }
 
   private:
-    T *data_ = nullptr;
-    size_t count_;
+    T *const data_;
+    const size_t count_;
 };
 
 /* When a kernel's first block started and its last one ended. */

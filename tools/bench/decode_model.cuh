@@ -340,9 +340,7 @@ class decoder_model
      * value for each layer and kv head, and the logits. */
     std::vector<bf16> results(const bf16 *computed) const
     {
-        std::vector<bf16> all(all_activations());
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaMemcpy(all.data(), computed, all.size() * sizeof(bf16), cudaMemcpyDeviceToHost));
+        std::vector<bf16> all = to_host(computed, all_activations());
         device_buffer<bf16> copies(size_t{2} * shape.layers * shape.kv_heads * shape.head_size);
         entries(copies.get());
         for (const std::vector<bf16> &more : {copies.host(), logits.host()}) {

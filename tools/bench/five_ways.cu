@@ -23,8 +23,8 @@ static const int rounds = 31;
 static const int jobs = 50; /* in a batch: at most 150 launches, which the launch queue holds */
 /* Different ones, in turn, so that a job that read its predecessor's data is seen. */
 static const int inputs = 8;
-static const float scale =
-    0.125f; /* of numbers: multiples of 1/1024, small enough that nothing grows */
+/* Of numbers, which are multiples of 1/1024, small enough that nothing grows. */
+static const float scale = 0.125f;
 
 struct work {
     int n;
