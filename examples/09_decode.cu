@@ -2,7 +2,7 @@
 /* A decoder in miniature: the feed-forward half of a few layers, for one token. Two kernels a layer:
  * RMSNorm, gate and up with SiLU; and down with the residual. The time is that of reading weights, which
  * depend on nothing: each kernel has its weights on the way before it waits for its input, while the
- * kernel before still works. A whole decoder is tools/bench/decode.cu. */
+ * kernel before still works. A whole decoder is `pdltool bench decode`. */
 #include <pdl/chain.h>
 #include <pdl/cudart.h>
 #include <pdl/device.cuh>

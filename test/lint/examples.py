@@ -19,7 +19,7 @@ def main():
     parser.add_argument("--examples", required=True)
     parser.add_argument("--bench", required=True)
     options = parser.parse_args()
-    programs = ("decode", "five_ways", "tensor_parallel", "uneven")  # the rest of bench takes more than a compiler's options
+    programs = ("five_ways", "tensor_parallel", "uneven")  # the rest of bench takes more than a compiler's options
     sources = sorted(glob.glob(os.path.join(options.examples, "*.cu")))
     sources += [os.path.join(options.bench, program + ".cu") for program in programs]
     if len(sources) < 13:

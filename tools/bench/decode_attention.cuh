@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of one new token per sequence over a cache of keys and values, with rotary position
- * embedding.
+/* Attention of a new token over a cache of keys and values, with rotary position embedding.
  *
- * A cluster serves one kv head of one sequence, and its query heads; its blocks share the tokens, 32 at
+ * A cluster serves one kv head, and its query heads; its blocks share the tokens, 32 at
  * a time for a warp. The cache does not depend on the kernel before and is on its way before the wait:
  * to shared memory as far as there is room, the rest to L2. The products run on the tensor cores, whose
  * operand has 16 rows: the queries take eight, and what their rounding to bf16 has cut off the others.
@@ -51,10 +50,10 @@ struct attention_setting {
 };
 
 struct attention_args {
-    const bf16 *qkv;     /* [sequence][qkv_size] */
-    bf16 *keys, *values; /* [sequence][kv head][group]; the last token is this kernel's to write */
+    const bf16 *qkv;
+    bf16 *keys, *values; /* [kv head][group]; the last token is this kernel's to write */
     const float *rope;   /* of the new token: head_size / 2 cosines and as many sines */
-    bf16 *y;             /* [sequence][heads * head_size] */
+    bf16 *y;
     kernel_stamps *stamps;
     int heads, kv_heads, context;
     int stages, prefetch; /* attention_plan() sets these */
@@ -65,8 +64,8 @@ struct attention_launch {
 };
 
 /* Completes the arguments; 0 blocks where the setting does not fit. */
-inline attention_launch attention_plan(const decoder_shape &shape, int batch,
-                                       const attention_setting &setting, attention_args *args)
+inline attention_launch attention_plan(const decoder_shape &shape, const attention_setting &setting,
+                                       attention_args *args)
 {
     const int group = shape.heads / shape.kv_heads;
     if ((shape.head_size != 64 && shape.head_size != 128) || group > most_group ||
@@ -87,7 +86,7 @@ inline attention_launch attention_plan(const decoder_shape &shape, int batch,
     if (shared > static_cast<int>(most_shared)) {
         return {0, 0, 0, 0};
     }
-    return {static_cast<unsigned>(batch * shape.kv_heads * setting.cluster),
+    return {static_cast<unsigned>(shape.kv_heads * setting.cluster),
             static_cast<unsigned>(32 * setting.warps), static_cast<unsigned>(setting.cluster),
             static_cast<unsigned>(shared)};
 }
@@ -178,8 +177,7 @@ __device__ inline void split(const float (&from)[8], uint4 &upper, uint4 &lower)
     lower = pack(rest);
 }
 
-/* Trigger points: 0 is at the start of the blocks, 1 behind the wait, 2 where the inputs have been read
- * and the cache's new entries written. */
+/* It triggers at the start of the blocks. */
 template <int HeadSize>
 static __global__ void __launch_bounds__(32 * attention_most_warps)
     attention(const attention_args args)
@@ -201,8 +199,7 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
     const int row = lane / 4, column = lane % 4;
     const int cluster = static_cast<int>(cluster_size());
     const int rank = static_cast<int>(blockIdx.x) % cluster;
-    const int pair = static_cast<int>(blockIdx.x) / cluster;
-    const int kv_head = pair % args.kv_heads, sequence = pair / args.kv_heads;
+    const int kv_head = static_cast<int>(blockIdx.x) / cluster;
     const int group = args.heads / args.kv_heads;
     const int share = group * HeadSize / cluster; /* of outputs that a block completes */
 
@@ -223,7 +220,7 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
     const unsigned parts_barrier = barriers + static_cast<unsigned>(8 * warps * args.stages);
     const unsigned my_barriers = barriers + static_cast<unsigned>(8 * warp * args.stages);
 
-    const size_t cache = static_cast<size_t>(pair) * all_groups;
+    const size_t cache = static_cast<size_t>(kv_head) * all_groups;
     auto group_at = [&](int i) {
         return (cache + static_cast<size_t>(first + i * warps)) * (group_tokens * HeadSize);
     };
@@ -252,7 +249,7 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
             barrier_expect(parts_barrier, static_cast<unsigned>(cluster * (4 * share + 8 * group)));
         }
     }
-    PDL_TRIGGER_POINT(0);
+    PDL_LAUNCH_DEPENDENTS();
     if (lane == 0) {
 #pragma unroll 1
         for (int i = args.stages; i < mine && i < args.stages + args.prefetch; i++) {
@@ -279,21 +276,19 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
     }
 
     PDL_WAIT();
-    PDL_TRIGGER_POINT(1);
 
-    const bf16 *const qkv =
-        args.qkv + static_cast<size_t>(sequence) * (args.heads + 2 * args.kv_heads) * HeadSize;
     const int head = row < group ? kv_head * group + row : args.heads + kv_head;
     uint4 in[steps];
 #pragma unroll
     for (int s = 0; s < steps; s++) {
-        in[s] = reinterpret_cast<const uint4 *>(qkv + head * HeadSize)[4 * s + column];
+        in[s] = reinterpret_cast<const uint4 *>(args.qkv + head * HeadSize)[4 * s + column];
     }
     bf16 new_value[steps];
     if (last) {
 #pragma unroll
         for (int i = 0; i < steps; i++) {
-            new_value[i] = qkv[(args.heads + args.kv_heads + kv_head) * HeadSize + 32 * i + lane];
+            new_value[i] =
+                args.qkv[(args.heads + args.kv_heads + kv_head) * HeadSize + 32 * i + lane];
         }
     }
     uint4 new_key[steps], query[steps], query_rest[steps];
@@ -399,7 +394,6 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
         stage = stage + 1 == args.stages ? 0 : stage + 1;
         parity ^= stage == 0;
     }
-    PDL_TRIGGER_POINT(2);
 
     /* The warps' parts, each in the warp's ring. */
     sum += __shfl_xor_sync(~0u, sum, 1);
@@ -476,8 +470,8 @@ static __global__ void __launch_bounds__(32 * attention_most_warps)
                     value = fmaf(parts.factors[c], values[c * share + i], value);
                 }
             }
-            args.y[(static_cast<size_t>(sequence) * args.heads + kv_head * group) * HeadSize +
-                   rank * share + i] = __float2bfloat16(value / parts.sum);
+            args.y[kv_head * group * HeadSize + rank * share + i] =
+                __float2bfloat16(value / parts.sum);
         }
     };
     if (cluster <= 8) {

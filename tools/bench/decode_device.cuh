@@ -5,13 +5,11 @@
 #define PDL_BENCH_DECODE_DEVICE_CUH
 
 #include <cuda_bf16.h>
-#include <cuda_fp8.h>
 #include <pdl/device.cuh>
 
-#include "timing.cuh"
+#include "common.cuh"
 
 typedef __nv_bfloat16 bf16;
-typedef __nv_fp8_e4m3 fp8;
 
 /* The widths of a decoder. One of several devices that share a model has a part of the heads and of
  * the feed-forward width. */
@@ -19,11 +17,11 @@ struct decoder_shape {
     const char *name;
     int layers, hidden, heads, kv_heads, head_size, feed_forward, vocabulary;
 
-    int qkv_size() const
+    __host__ __device__ int qkv_size() const
     {
         return (heads + 2 * kv_heads) * head_size;
     }
-    int attention_size() const
+    __host__ __device__ int attention_size() const
     {
         return heads * head_size;
     }
@@ -35,14 +33,6 @@ static const decoder_shape decoder_shapes[] = {
     {"8b", 32, 4096, 32, 8, 128, 14336, 128256},
 };
 
-/* What a step computes: one new token for each of `batch` sequences, each at position context - 1. */
-struct decoder_config {
-    decoder_shape shape;
-    int batch, context;
-    bool fp8_weights; /* e4m3 with a scale per row, instead of bf16 */
-};
-
-static const int most_sequences = 16;
 static const unsigned most_shared = 226 * 1024; /* of a block, but for what is declared static */
 static const float norm_epsilon = 1e-5f;
 

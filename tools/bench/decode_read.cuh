@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading weights and only adding their words up: what the memory gives, in two ways. The sum, of 32
- * bits, shows that each word was read once. */
+/* Reading weights and only adding their words up: what the memory gives. The sum, of 32 bits, shows that
+ * each word was read once. */
 #ifndef PDL_BENCH_DECODE_READ_CUH
 #define PDL_BENCH_DECODE_READ_CUH
 
 #include <numeric>
 
-#include "buffer.cuh"
 #include "decode_device.cuh"
 
 static const int read_threads = 256;
@@ -32,31 +31,9 @@ __device__ inline void add_up(unsigned sum, unsigned *sums)
     }
 }
 
-/* With loads of 16 bytes, eight in flight a thread. */
-static __global__ void __launch_bounds__(read_threads)
-    read_by_loads(const uint4 *from, size_t count, unsigned *sums)
-{
-    const size_t stride = size_t{gridDim.x} * blockDim.x;
-    unsigned sum = 0;
-    for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < count; i += 8 * stride) {
-        uint4 values[8] = {};
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            if (i + k * stride < count) {
-                values[k] = __ldcs(from + i + k * stride);
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            sum += values[k].x + values[k].y + values[k].z + values[k].w;
-        }
-    }
-    add_up(sum, sums);
-}
-
 /* With bulk copies into a ring in shared memory for each warp, as the decoder's kernels. */
 static __global__ void __launch_bounds__(read_threads)
-    read_by_copies(const uint4 *from, size_t count, unsigned *sums)
+    read_weights(const uint4 *from, size_t count, unsigned *sums)
 {
     extern __shared__ __align__(bulk_alignment) uint4 read_ring[];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -101,54 +78,41 @@ static __global__ void __launch_bounds__(read_threads)
     add_up(sum, sums);
 }
 
-enum read_way { READ_LOADS, READ_COPIES, READ_WAYS };
-
 /* Reads so many bytes and adds up their words, as a measure for what has to read as many. */
 class weight_reader
 {
   public:
     /* The bytes should be a multiple of the chunks' size, and be more than L2 holds. */
-    weight_reader(const void *from, size_t bytes, unsigned blocks)
-        : from_(static_cast<const uint4 *>(from)),
-          count_(bytes / read_chunk * (read_chunk / 16)), grids_{16 * blocks, 2 * blocks},
-          sums_(grids_[READ_LOADS])
+    weight_reader(const void *from, size_t bytes, int multiprocessors)
+        : from_(static_cast<const uint4 *>(from)), count_(bytes / read_chunk * (read_chunk / 16)),
+          blocks_(2 * static_cast<unsigned>(multiprocessors)), sums_(blocks_)
     {
-        CHECK(cudaFuncSetAttribute(read_by_copies, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        CHECK(cudaFuncSetAttribute(read_weights, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    read_shared_bytes));
     }
 
-    void run(read_way how, cudaStream_t stream) const
+    void run(cudaStream_t stream) const
     {
-        if (how == READ_COPIES) {
-            read_by_copies<<<grids_[how], read_threads, read_shared_bytes, stream>>>(from_, count_,
-                                                                                     sums_.get());
-        } else {
-            read_by_loads<<<grids_[how], read_threads, 0, stream>>>(from_, count_, sums_.get());
-        }
+        read_weights<<<blocks_, read_threads, read_shared_bytes, stream>>>(from_, count_,
+                                                                           sums_.get());
         CHECK(cudaGetLastError());
     }
 
-    /* Whether what it has read adds up to that. */
-    bool check(read_way how, cudaStream_t stream, unsigned expected) const
-    {
-        sums_.fill(0x5a);
-        run(how, stream);
-        const std::vector<unsigned> sums = sums_.host();
-        return std::accumulate(sums.begin(), sums.begin() + grids_[how], 0u) == expected;
-    }
-
-    /* By the host, from copies of parts. */
-    unsigned reference() const
+    /* Whether what it reads adds up to what the host adds up, from copies of parts. */
+    bool check(cudaStream_t stream) const
     {
         std::vector<unsigned> words(size_t{16} << 20);
-        unsigned sum = 0;
+        unsigned expected = 0;
         for (size_t at = 0; at < 4 * count_; at += words.size()) {
             words.resize(std::min(words.size(), 4 * count_ - at));
             CHECK(cudaMemcpy(words.data(), reinterpret_cast<const unsigned *>(from_) + at,
                              4 * words.size(), cudaMemcpyDeviceToHost));
-            sum = std::accumulate(words.begin(), words.end(), sum);
+            expected = std::accumulate(words.begin(), words.end(), expected);
         }
-        return sum;
+        sums_.fill(0x5a);
+        run(stream);
+        const std::vector<unsigned> sums = sums_.host();
+        return std::accumulate(sums.begin(), sums.end(), 0u) == expected;
     }
 
     double bytes() const
@@ -159,7 +123,7 @@ class weight_reader
   private:
     const uint4 *from_;
     size_t count_;
-    unsigned grids_[READ_WAYS];
+    unsigned blocks_;
     device_buffer<unsigned> sums_;
 };
 

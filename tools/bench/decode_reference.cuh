@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Every step of the decoder in float64 on the host, each from what the device gave it. */
+/* Every step of a device's share of the decoder in float64 on the host, each from what the device gave it.
+ * The numbers of the model come from their places in the whole, not from the device. */
 #ifndef PDL_BENCH_DECODE_REFERENCE_CUH
 #define PDL_BENCH_DECODE_REFERENCE_CUH
 
-#include <cstring>
 #include <thread>
 
 #include "decode_model.cuh"
@@ -15,18 +15,11 @@ inline double number(bf16 value)
     return static_cast<double>(__bfloat162float(value));
 }
 
-inline numbers to_numbers(const bf16 *from, size_t count)
+inline numbers to_numbers(const bf16 *from, int count)
 {
-    numbers to(count);
+    numbers to(static_cast<size_t>(count));
     std::transform(from, from + count, to.begin(), number);
     return to;
-}
-
-template <typename T> std::vector<T> copy_from(const T *device, size_t count)
-{
-    std::vector<T> host(count);
-    CHECK(cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return host;
 }
 
 /* Calls it with 0 to count - 1, in all of the host's threads. */
@@ -46,182 +39,111 @@ template <typename Call> void in_parallel(int count, Call &&call)
     }
 }
 
-/* A copy of a matrix, one row after the other. */
-class host_matrix
+/* This device's part of the matrix times x. */
+inline numbers product(const decoder_model &m, linear_kind kind, int layer, const numbers &x)
 {
-  public:
-    host_matrix(const decoder_model &m, int layer, linear_kind kind)
-        : rows(m.rows(kind)), cols(m.cols(kind))
-    {
-        if (kind == HEAD || !m.config.fp8_weights) {
-            const void *const from =
-                kind == HEAD ? static_cast<const void *>(m.table.get()) : m.matrix(layer, kind);
-            arrange(copy_from(static_cast<const bf16 *>(from), size()), kind == GATE_UP, nullptr);
-        } else {
-            const std::vector<float> scales =
-                copy_from(m.row_scales(layer, kind), static_cast<size_t>(rows));
-            arrange(copy_from(reinterpret_cast<const fp8 *>(m.matrix(layer, kind)), size()),
-                    kind == GATE_UP, scales.data());
+    const number_source from = m.numbers(kind, layer);
+    numbers y(static_cast<size_t>(m.rows(kind)));
+    in_parallel(m.rows(kind), [&](int row) {
+        double sum = 0;
+        for (int col = 0; col < m.cols(kind); col++) {
+            sum += number(from.at(whole_place(m.config, m.shape, kind, row, col))) *
+                   x[static_cast<size_t>(col)];
         }
-    }
-
-    const float *row(int number) const
-    {
-        return values_.data() + static_cast<size_t>(number) * static_cast<size_t>(cols);
-    }
-
-    const int rows, cols;
-
-  private:
-    size_t size() const
-    {
-        return static_cast<size_t>(rows) * static_cast<size_t>(cols);
-    }
-
-    /* A product of an e4m3 and a scale of 24 bits is rounded, by less than the kernels' sums are. */
-    template <typename Weight>
-    void arrange(const std::vector<Weight> &from, bool gate_up, const float *scales)
-    {
-        values_.resize(size());
-        in_parallel(rows, [&](int r) {
-            float *const to = values_.data() + static_cast<size_t>(r) * static_cast<size_t>(cols);
-            for (int c = 0; c < cols; c++) {
-                const size_t at = weight_place<Weight>(gate_up, rows, cols, r, c);
-                to[c] = static_cast<float>(from[at]) * (scales == nullptr ? 1 : scales[r]);
-            }
-        });
-    }
-
-    std::vector<float> values_;
-};
-
-/* The matrix times x, of each sequence. */
-inline numbers product(const host_matrix &w, const numbers &x)
-{
-    const size_t rows = static_cast<size_t>(w.rows), cols = static_cast<size_t>(w.cols);
-    numbers y(x.size() / cols * rows);
-    in_parallel(w.rows, [&](int r) {
-        const float *const row = w.row(r);
-        for (size_t b = 0; b < x.size() / cols; b++) {
-            double sums[8] = {};
-            for (size_t c = 0; c < cols; c++) {
-                sums[c % 8] += static_cast<double>(row[c]) * x[b * cols + c];
-            }
-            for (const double sum : sums) {
-                y[b * rows + static_cast<size_t>(r)] += sum;
-            }
-        }
+        y[static_cast<size_t>(row)] = sum;
     });
     return y;
 }
 
-/* Each sequence's x, of so many values. */
-inline numbers normalized(numbers x, const std::vector<bf16> &gamma)
+inline numbers normalized(numbers x, const number_source &gamma)
 {
-    const size_t width = gamma.size();
-    for (size_t at = 0; at < x.size(); at += width) {
-        double squares = 0;
-        for (size_t i = 0; i < width; i++) {
-            squares += x[at + i] * x[at + i];
-        }
-        const double rms =
-            std::sqrt(squares / static_cast<double>(width) + static_cast<double>(norm_epsilon));
-        for (size_t i = 0; i < width; i++) {
-            x[at + i] = number(__double2bfloat16(x[at + i] * number(gamma[i]))) / rms;
-        }
+    double squares = 0;
+    for (const double value : x) {
+        squares += value * value;
+    }
+    const double rms =
+        std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(norm_epsilon));
+    for (size_t i = 0; i < x.size(); i++) {
+        x[i] = number(__double2bfloat16(x[i] * number(gamma.at(i)))) / rms;
     }
     return x;
 }
 
-inline void rotate_head(const decoder_config &config, double *x)
+inline numbers sum_of(numbers a, const numbers &b)
 {
-    const int half = config.shape.head_size / 2;
-    for (int i = 0; i < half; i++) {
-        const double angle =
-            (config.context - 1) * std::pow(10000.0, -2.0 * i / config.shape.head_size);
-        const double a = x[i], b = x[i + half];
-        x[i] = a * std::cos(angle) - b * std::sin(angle);
-        x[i + half] = b * std::cos(angle) + a * std::sin(angle);
-    }
+    std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::plus<double>());
+    return a;
 }
 
-/* What a step adds to the cache, as results() has it: a key and a value for each sequence and head. */
-inline numbers new_entries(const decoder_config &config, const numbers &qkv)
+/* Queries and keys after the rotary embedding; values as they are. */
+inline numbers rotated(const decoder_model &m, numbers qkv)
 {
-    const decoder_shape &shape = config.shape;
-    const size_t head = static_cast<size_t>(shape.head_size);
-    numbers all;
-    for (int b = 0; b < config.batch; b++) {
-        for (int kv = 0; kv < shape.kv_heads; kv++) {
-            const double *const key =
-                &qkv[static_cast<size_t>(b * shape.qkv_size()) + (shape.heads + kv) * head];
-            all.insert(all.end(), key, key + head);
-            rotate_head(config, &all[all.size() - head]);
-            const double *const value = key + shape.kv_heads * head;
-            all.insert(all.end(), value, value + head);
+    const int size = m.shape.head_size;
+    for (int head = 0; head < m.shape.heads + m.shape.kv_heads; head++) {
+        double *const x = &qkv[static_cast<size_t>(head * size)];
+        for (int i = 0; i < size / 2; i++) {
+            const double a = x[i], b = x[i + size / 2], angle = m.angle(i);
+            x[i] = a * std::cos(angle) - b * std::sin(angle);
+            x[i + size / 2] = b * std::cos(angle) + a * std::sin(angle);
         }
+    }
+    return qkv;
+}
+
+/* What a step adds to the cache, as results() has it: a key and a value for each kv head. */
+inline numbers new_entries(const decoder_shape &shape, const numbers &turned)
+{
+    numbers all;
+    for (int kv = 0; kv < shape.kv_heads; kv++) {
+        const double *const key =
+            &turned[static_cast<size_t>((shape.heads + kv) * shape.head_size)];
+        const double *const value = key + shape.kv_heads * shape.head_size;
+        all.insert(all.end(), key, key + shape.head_size);
+        all.insert(all.end(), value, value + shape.head_size);
     }
     return all;
 }
 
-/* A query head's attention. The cache's last token is not read: it is the new key and value. */
-inline void attended_head(const decoder_config &config, const double *query, const bf16 *keys,
-                          const bf16 *values, const double *new_key, const double *new_value,
+/* A query head's attention. The last token is the new one. */
+inline void attended_head(const decoder_model &m, int layer, int head, const numbers &turned,
                           double *to)
 {
-    const int width = config.shape.head_size, last = config.context - 1;
-    numbers weight(static_cast<size_t>(config.context));
-    double total = 0, most = -INFINITY;
-    auto group = [&](const bf16 *cache, int token) {
-        return cache + static_cast<size_t>(token / group_tokens) * group_tokens * width;
-    };
+    const decoder_shape &shape = m.shape;
+    const number_source keys = m.numbers(KEYS, layer), values = m.numbers(VALUES, layer);
+    const int size = shape.head_size, last = m.config.context - 1;
+    const int kv = head / (shape.heads / shape.kv_heads);
+    const double *const query = &turned[static_cast<size_t>(head * size)];
+    const double *const key = &turned[static_cast<size_t>((shape.heads + kv) * size)];
+    const double *const value = key + shape.kv_heads * size;
+    numbers weights;
+    double most = -INFINITY, total = 0;
     for (int t = 0; t <= last; t++) {
         double score = 0;
-        for (int i = 0; i < width; i++) {
-            score += query[i] *
-                     (t == last ? number(__double2bfloat16(new_key[i]))
-                                : number(group(keys, t)[key_place(width, t % group_tokens, i)]));
+        for (int i = 0; i < size; i++) {
+            score += query[i] * number(t == last ? __double2bfloat16(key[i])
+                                                 : keys.at(cache_place(m.config, shape, kv, t, i)));
         }
-        weight[static_cast<size_t>(t)] = score / std::sqrt(width);
-        most = std::max(most, score / std::sqrt(width));
+        weights.push_back(score / std::sqrt(size));
+        most = std::max(most, weights.back());
     }
-    for (double &w : weight) {
-        w = std::exp(w - most);
-        total += w;
-    }
-    for (int i = 0; i < width; i++) {
-        double sum = 0;
-        for (int t = 0; t <= last; t++) {
-            sum += weight[static_cast<size_t>(t)] *
-                   (t == last ? new_value[i]
-                              : number(group(values, t)[value_place(t % group_tokens, i)]));
+    for (int t = 0; t <= last; t++) {
+        const double weight = std::exp(weights[static_cast<size_t>(t)] - most);
+        total += weight;
+        for (int i = 0; i < size; i++) {
+            to[i] +=
+                weight *
+                (t == last ? value[i] : number(values.at(cache_place(m.config, shape, kv, t, i))));
         }
-        to[i] = sum / total;
+    }
+    for (int i = 0; i < size; i++) {
+        to[i] /= total;
     }
 }
 
-inline numbers attended(const decoder_model &m, int layer, const numbers &qkv)
+/* Not-a-number where one is. */
+inline double worse(double a, double b)
 {
-    const decoder_shape &shape = m.shape;
-    const size_t cache = static_cast<size_t>(layer) * m.layer_cache();
-    const std::vector<bf16> keys = copy_from(m.keys.get() + cache, m.layer_cache());
-    const std::vector<bf16> values = copy_from(m.values.get() + cache, m.layer_cache());
-    const numbers entries = new_entries(m.config, qkv);
-    const size_t head = static_cast<size_t>(shape.head_size);
-    numbers y(m.sequences() * static_cast<size_t>(shape.attention_size()));
-    in_parallel(m.batch * shape.heads, [&](int i) {
-        const int b = i / shape.heads, h = i % shape.heads;
-        const size_t pair =
-            static_cast<size_t>(b * shape.kv_heads + h / (shape.heads / shape.kv_heads));
-        const double *const from =
-            &qkv[static_cast<size_t>(b * shape.qkv_size()) + static_cast<size_t>(h) * head];
-        numbers query(from, from + head);
-        rotate_head(m.config, query.data());
-        attended_head(m.config, query.data(), &keys[pair * m.head_cache()],
-                      &values[pair * m.head_cache()], &entries[pair * 2 * head],
-                      &entries[pair * 2 * head + head], &y[static_cast<size_t>(i) * head]);
-    });
-    return y;
+    return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
 
 /* The largest error relative to the value, or to the step's root mean square where that is larger.
@@ -234,112 +156,112 @@ inline double step_error(const bf16 *got, const numbers &expected)
     }
     const double rms = std::sqrt(squares / static_cast<double>(expected.size()));
     for (size_t i = 0; i < expected.size(); i++) {
-        const double error =
-            std::fabs(number(got[i]) - expected[i]) / std::max(rms, std::fabs(expected[i]));
-        largest = std::isnan(error) || std::isnan(largest) ? NAN : std::max(largest, error);
+        largest = worse(largest, std::fabs(number(got[i]) - expected[i]) /
+                                     std::max(rms, std::fabs(expected[i])));
     }
     return largest;
 }
 
-struct layer_errors {
-    double qkv, attention, out, gate_up, down, cache;
+/* Half a unit in the last place of bf16 is 2^-8 of the value at most; the rest is for the sums. */
+static const double error_limit = 1.25 / 256;
+enum checked_step {
+    CHECK_QKV,
+    CHECK_ATTENTION,
+    CHECK_OUT,
+    CHECK_GATE_UP,
+    CHECK_DOWN,
+    CHECK_CACHE,
+    CHECK_SUMS,
+    CHECK_LOGITS,
+    CHECKED
+};
+static const char *const checked_names[CHECKED] = {"qkv",         "attention", "output projection",
+                                                   "gate and up", "down",      "new cache entries",
+                                                   "sums",        "logits"};
+typedef std::vector<double> step_errors; /* one for each, 0 for what is not checked */
+
+/* What is checked of a token: the parts that it has, and where several devices share it and add up their
+ * parts, those of all devices: [device][layer][two sums][hidden]. */
+struct checked_token {
+    bool with_attention, with_logits;
+    std::vector<bf16> parts = {};
 };
 
-inline numbers sum_of(numbers a, const numbers &b)
-{
-    std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::plus<double>());
-    return a;
-}
-
-/* The errors of a layer's five steps in what the device computed, and of the cache's new entries.
- * Without attention the output projection takes the queries. */
-inline layer_errors check_layer(const decoder_model &m, const std::vector<bf16> &computed,
-                                int layer, bool with_attention)
+/* The largest error of each step of a layer. Without attention the output projection takes the queries. */
+inline step_errors check_layer(const decoder_model &m, const std::vector<bf16> &results, int layer,
+                               const checked_token &token)
 {
     const decoder_shape &shape = m.shape;
-    const size_t n = m.sequences();
-    const size_t hidden = n * static_cast<size_t>(shape.hidden);
-    layer_errors errors = {};
-    const bf16 *const steps = computed.data() + static_cast<size_t>(layer) * m.layer_activations();
-    const std::vector<bf16> in = copy_from(m.input.get(), hidden);
-    auto gamma = [&](int which) {
-        return copy_from(m.gamma(layer, which), static_cast<size_t>(shape.hidden));
-    };
-    const numbers x =
-        to_numbers(layer == 0 ? in.data() : steps - m.layer_activations() + m.result_at(), hidden);
-    errors.qkv = step_error(steps, product({m, layer, QKV}, normalized(x, gamma(0))));
-    const numbers qkv = to_numbers(steps, n * static_cast<size_t>(shape.qkv_size()));
-    numbers mixed(n * static_cast<size_t>(shape.attention_size()));
-    if (with_attention) {
-        errors.attention = step_error(steps + m.attention_at(), attended(m, layer, qkv));
-        const numbers entries = new_entries(m.config, qkv);
-        errors.cache = step_error(
-            &computed[shape.layers * m.layer_activations() + layer * entries.size()], entries);
-        mixed = to_numbers(steps + m.attention_at(), mixed.size());
-    } else {
-        for (size_t i = 0; i < mixed.size(); i++) {
-            const size_t width = static_cast<size_t>(shape.attention_size());
-            mixed[i] = qkv[i / width * static_cast<size_t>(shape.qkv_size()) + i % width];
+    const bf16 *const y = results.data() + static_cast<size_t>(layer) * m.layer_activations();
+    step_errors errors(CHECKED);
+    numbers x(static_cast<size_t>(shape.hidden));
+    for (size_t i = 0; i < x.size(); i++) {
+        x[i] = number(layer == 0 ? m.numbers(HEAD, 0).at(m.embedding_at() + i)
+                                 : *(y - m.layer_activations() + m.result_at() + i));
+    }
+    /* One of the devices adds what the layer adds to. */
+    auto check_product = [&](checked_step step, linear_kind kind, const numbers &of,
+                             const numbers &residual, size_t part_at, size_t sum_at) {
+        const numbers part = product(m, kind, layer, of);
+        errors[step] = step_error(y + (token.parts.empty() ? sum_at : part_at),
+                                  m.config.rank == 0 ? sum_of(part, residual) : part);
+        if (!token.parts.empty()) {
+            numbers sum(residual.size());
+            const size_t at = static_cast<size_t>(2 * layer + (kind == DOWN)) * sum.size();
+            for (int rank = 0; rank < m.config.ranks; rank++) {
+                const size_t of_rank = token.parts.size() / m.config.ranks * rank;
+                sum = sum_of(sum, to_numbers(&token.parts[of_rank + at], shape.hidden));
+            }
+            errors[CHECK_SUMS] = worse(errors[CHECK_SUMS], step_error(y + sum_at, sum));
         }
+    };
+    errors[CHECK_QKV] =
+        step_error(y, product(m, QKV, layer, normalized(x, m.numbers(GAMMA_1, layer))));
+    const numbers qkv = to_numbers(y, shape.qkv_size());
+    if (token.with_attention) {
+        const numbers turned = rotated(m, qkv), entries = new_entries(shape, turned);
+        numbers mixed(static_cast<size_t>(shape.attention_size()));
+        in_parallel(shape.heads, [&](int head) {
+            attended_head(m, layer, head, turned,
+                          &mixed[static_cast<size_t>(head * shape.head_size)]);
+        });
+        errors[CHECK_ATTENTION] = step_error(y + m.attention_at(), mixed);
+        errors[CHECK_CACHE] =
+            step_error(&results[m.all_activations() + layer * entries.size()], entries);
     }
-    errors.out = step_error(steps + m.middle_at(), sum_of(product({m, layer, OUT}, mixed), x));
-    const numbers middle = to_numbers(steps + m.middle_at(), hidden);
-    const numbers both = product({m, layer, GATE_UP}, normalized(middle, gamma(1)));
-    const size_t width = static_cast<size_t>(shape.feed_forward);
-    numbers y(n * width);
-    for (size_t i = 0; i < y.size(); i++) {
-        const double *const gate = &both[i / width * 2 * width + i % width];
-        y[i] = gate[0] / (1 + std::exp(-gate[0])) * gate[width];
+    check_product(
+        CHECK_OUT, OUT,
+        to_numbers(token.with_attention ? y + m.attention_at() : y, shape.attention_size()), x,
+        m.out_part_at(), m.middle_at());
+    const numbers middle = to_numbers(y + m.middle_at(), shape.hidden);
+    const numbers both = product(m, GATE_UP, layer, normalized(middle, m.numbers(GAMMA_2, layer)));
+    numbers active(static_cast<size_t>(shape.feed_forward));
+    for (size_t i = 0; i < active.size(); i++) {
+        active[i] = both[i] / (1 + std::exp(-both[i])) * both[i + active.size()];
     }
-    errors.gate_up = step_error(steps + m.active_at(), y);
-    y = product({m, layer, DOWN}, to_numbers(steps + m.active_at(), n * width));
-    errors.down = step_error(steps + m.result_at(), sum_of(y, middle));
+    errors[CHECK_GATE_UP] = step_error(y + m.active_at(), active);
+    check_product(CHECK_DOWN, DOWN, to_numbers(y + m.active_at(), shape.feed_forward), middle,
+                  m.down_part_at(), m.result_at());
     return errors;
 }
 
-/* The error of the logits, and not-a-number if the first layer's input is not the tokens' rows. */
-inline double check_logits(const decoder_model &m, const std::vector<bf16> &computed)
+/* The largest errors of all layers in what a step computed, of each `stride`-th layer. */
+inline step_errors check_token(const decoder_model &m, const std::vector<bf16> &results,
+                               const checked_token &token, int stride = 1)
 {
-    const size_t hidden = static_cast<size_t>(m.shape.hidden);
-    const host_matrix table(m, 0, HEAD);
-    const std::vector<bf16> in = copy_from(m.input.get(), m.sequences() * hidden);
-    for (size_t i = 0; i < in.size(); i++) {
-        const int token = m.token_number(static_cast<int>(i / hidden));
-        if (__bfloat162float(in[i]) != table.row(token)[i % hidden]) {
-            return NAN;
+    step_errors largest(CHECKED);
+    for (int layer = 0; layer < m.shape.layers; layer += stride) {
+        const step_errors errors = check_layer(m, results, layer, token);
+        for (size_t i = 0; i < CHECKED; i++) {
+            largest[i] = worse(largest[i], errors[i]);
         }
     }
-    const bf16 *const last =
-        computed.data() + m.shape.layers * m.layer_activations() - m.sequences() * hidden;
-    const numbers x =
-        normalized(to_numbers(last, m.sequences() * hidden), copy_from(m.last_gamma.get(), hidden));
-    return step_error(&computed[computed.size() - m.sequences() * m.shape.vocabulary],
-                      product(table, x));
-}
-
-/* Half a unit in the last place of bf16 is 2^-8 of the value at most; the rest is for the sums. */
-static const double error_limit = 1.25 / 256;
-static const int checked_steps = 6;
-static const char *const checked_names[checked_steps] = {
-    "qkv", "attention", "output projection", "gate and up", "down", "new cache entries"};
-
-/* The largest errors of all layers in what a step computed. `wrong` is called for each that is over
- * the limit, with the layer and the step. Checks each `stride`-th layer. */
-template <typename Wrong>
-inline std::vector<double> check_token(const decoder_model &m, const std::vector<bf16> &computed,
-                                       bool with_attention, Wrong &&wrong, int stride = 1)
-{
-    std::vector<double> largest(checked_steps);
-    for (int layer = 0; layer < m.shape.layers; layer += std::max(1, stride)) {
-        const layer_errors e = check_layer(m, computed, layer, with_attention);
-        const double all[checked_steps] = {e.qkv, e.attention, e.out, e.gate_up, e.down, e.cache};
-        for (size_t i = 0; i < checked_steps; i++) {
-            largest[i] =
-                std::isnan(all[i]) || std::isnan(largest[i]) ? NAN : std::max(largest[i], all[i]);
-            if (!(all[i] <= error_limit)) {
-                wrong(layer, checked_names[i], all[i]);
-            }
-        }
+    if (token.with_logits) {
+        const bf16 *const last = &results[m.all_activations() - m.shape.hidden];
+        largest[CHECK_LOGITS] = step_error(
+            &results[results.size() - m.shape.vocabulary],
+            product(m, HEAD, 0,
+                    normalized(to_numbers(last, m.shape.hidden), m.numbers(LAST_GAMMA, 0))));
     }
     return largest;
 }

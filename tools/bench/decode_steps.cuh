@@ -1,162 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder's steps in a list, with what each kind of step is launched with. */
+/* The decoder's steps in a list, with what each is launched with. */
 #ifndef PDL_BENCH_DECODE_STEPS_CUH
 #define PDL_BENCH_DECODE_STEPS_CUH
 
-#include <iterator>
-
-#include <pdl/chain.h>
-
 #include "decode_model.cuh"
-
-/* Those from STEP_KINDS on are once in a token, and only in a whole one. */
-enum step_kind {
-    STEP_QKV,
-    STEP_ATTENTION,
-    STEP_OUT,
-    STEP_GATE_UP,
-    STEP_DOWN,
-    STEP_KINDS,
-    STEP_EMBED = STEP_KINDS,
-    STEP_HEAD,
-    ALL_STEP_KINDS
-};
-static const char *const step_names[STEP_KINDS] = {"qkv", "attention", "out", "gate-up", "down"};
-
-inline linear_kind linear_of(step_kind kind)
-{
-    return kind == STEP_QKV       ? QKV
-           : kind == STEP_OUT     ? OUT
-           : kind == STEP_GATE_UP ? GATE_UP
-           : kind == STEP_DOWN    ? DOWN
-                                  : HEAD;
-}
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-typedef void (*linear_kernel)(linear_args);
-typedef void (*attention_kernel)(attention_args);
-
-template <linear_kind Kind, typename Weight> inline linear_kernel linear_for(int batch, int cols)
-{
-    constexpr int most = most_columns(Kind, sizeof(Weight));
-    if (chunk_columns(Kind, sizeof(Weight), batch, cols) > 128) {
-        return linear<Kind, Weight, 1, most>;
-    }
-    const int rows = batch_rows(batch);
-    return rows == 1   ? linear<Kind, Weight, 1, 128>
-           : rows == 8 ? linear<Kind, Weight, 8, 128>
-                       : linear<Kind, Weight, 16, 128>;
-}
-
-inline linear_kernel linear_for(linear_kind kind, bool fp8_weights, int batch, int cols)
-{
-    switch (kind) {
-    case QKV:
-        return fp8_weights ? linear_for<QKV, fp8>(batch, cols) : linear_for<QKV, bf16>(batch, cols);
-    case OUT:
-        return fp8_weights ? linear_for<OUT, fp8>(batch, cols) : linear_for<OUT, bf16>(batch, cols);
-    case GATE_UP:
-        return fp8_weights ? linear_for<GATE_UP, fp8>(batch, cols)
-                           : linear_for<GATE_UP, bf16>(batch, cols);
-    case DOWN:
-        return fp8_weights ? linear_for<DOWN, fp8>(batch, cols)
-                           : linear_for<DOWN, bf16>(batch, cols);
-    default:
-        return linear_for<HEAD, bf16>(batch, cols);
-    }
-}
-
-inline attention_kernel attention_for(int head_size)
-{
-    return head_size == 64 ? attention<64> : attention<128>;
-}
+#include "parallel_reduce.cuh"
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-struct decoder_settings {
-    linear_setting linear[HEAD + 1];
-    attention_setting attention;
-};
-
-/* What a search on a device found to be good for several shapes, as rules. */
-inline decoder_settings decoder_defaults(const decoder_config &config, unsigned multiprocessors)
+/* What a search on a device found to be good for several shapes, as rules. The arguments have the product's
+ * rows and columns, and `shape` the widths of the device's share. */
+inline linear_setting linear_rule(linear_kind kind, unsigned multiprocessors, linear_args args)
 {
-    const decoder_shape &shape = config.shape;
-    decoder_settings to = {};
-    for (int i = QKV; i <= HEAD; i++) {
-        const linear_kind kind = static_cast<linear_kind>(i);
-        const size_t weight = config.fp8_weights && kind != HEAD ? 1 : 2;
-        linear_args args = {};
-        args.rows = kind == QKV       ? shape.qkv_size()
-                    : kind == GATE_UP ? 2 * shape.feed_forward
-                    : kind == HEAD    ? shape.vocabulary
-                                      : shape.hidden;
-        args.cols = kind == OUT    ? shape.attention_size()
-                    : kind == DOWN ? shape.feed_forward
-                                   : shape.hidden;
-        args.batch = config.batch;
-        /* A small matrix fits into the rings of one block on each multiprocessor. What has to be widened
-         * needs the warps of two. */
-        const size_t bytes =
-            weight * static_cast<size_t>(args.rows) * static_cast<size_t>(args.cols);
-        const size_t small = size_t{multiprocessors} * (kind == OUT ? 192 << 10 : 128 << 10);
-        const bool two = bytes > small || (weight == 1 && kind != OUT);
-        const unsigned most = two ? 2 * multiprocessors : multiprocessors;
-        linear_setting &setting = to.linear[i];
-        setting = {kind == HEAD ? 4 * multiprocessors : most, 96 << 10, 32};
-        if (kind == QKV && !two) { /* attention behind it needs the room */
-            setting.ring_bytes = 64 << 10;
-        }
-        /* A block half of the shared memory at most, and all sums. */
-        while (setting.ring_bytes > 32 << 10 &&
-               linear_plan(kind, weight, setting, &args).shared_bytes - 1 >= 113 << 10) {
-            setting.ring_bytes -= 8 << 10;
-        }
-        for (int doubled = 0; doubled < 4 && linear_plan(kind, weight, setting, &args).blocks == 0;
-             doubled++) {
-            setting.blocks *= 2;
-        }
+    /* A small matrix fits into the rings of one block on each multiprocessor. */
+    const size_t bytes = size_t{2} * args.rows * args.cols;
+    const bool two = bytes > size_t{multiprocessors} * (kind == OUT ? 192 << 10 : 128 << 10);
+    linear_setting setting = {two ? 2 * multiprocessors : multiprocessors, 96 << 10, 32};
+    if (kind == HEAD) {
+        setting.blocks = 4 * multiprocessors;
     }
-    const int groups = context_groups(config.context);
-    const int pairs = config.batch * shape.kv_heads;
-    attention_setting &attention = to.attention;
-    attention.cluster = 1;
-    while (2 * attention.cluster <= 8 && 2 * attention.cluster <= groups &&
-           2 * attention.cluster * pairs <= static_cast<int>(multiprocessors)) {
-        attention.cluster *= 2;
+    if (kind == QKV && !two) { /* attention behind it needs the room */
+        setting.ring_bytes = 64 << 10;
     }
-    const int block_groups = (groups + attention.cluster - 1) / attention.cluster;
-    attention.warps = std::min(attention_most_warps, block_groups);
-    const int warp_groups = (block_groups + attention.warps - 1) / attention.warps;
-    attention.stages = std::min(warp_groups, shape.head_size == 64 ? 2 : 1);
+    /* A block half of the shared memory at most, and all sums. */
+    while (setting.ring_bytes > 32 << 10 &&
+           linear_plan(kind, setting, &args).shared_bytes - 1 >= 113 << 10) {
+        setting.ring_bytes -= 8 << 10;
+    }
+    for (int doubled = 0; doubled < 4 && linear_plan(kind, setting, &args).blocks == 0; doubled++) {
+        setting.blocks *= 2;
+    }
+    return setting;
+}
+
+inline attention_setting attention_rule(const decoder_shape &shape, int context,
+                                        unsigned multiprocessors)
+{
+    const int groups = context_groups(context);
+    attention_setting setting = {1, 0, 0, 0};
+    while (2 * setting.cluster <= 8 && 2 * setting.cluster <= groups &&
+           2 * setting.cluster * shape.kv_heads <= static_cast<int>(multiprocessors)) {
+        setting.cluster *= 2;
+    }
+    const int block_groups = (groups + setting.cluster - 1) / setting.cluster;
+    setting.warps = std::min(attention_most_warps, block_groups);
+    const int warp_groups = (block_groups + setting.warps - 1) / setting.warps;
+    setting.stages = std::min(warp_groups, shape.head_size == 64 ? 2 : 1);
     /* No more in L2 than half of what it holds. */
     const int bytes = 4 * group_tokens * shape.head_size;
-    attention.prefetch =
-        std::min(warp_groups - attention.stages,
-                 (24 << 20) / (pairs * attention.cluster * attention.warps * bytes));
-    return to;
+    setting.prefetch =
+        std::min(warp_groups - setting.stages,
+                 (24 << 20) / (shape.kv_heads * setting.cluster * setting.warps * bytes));
+    return setting;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-struct step_launch {
-    const void *symbol;
-    unsigned blocks, threads, shared_bytes, cluster; /* 0 blocks: the settings do not fit */
-};
+enum step_kind { STEP_LINEAR, STEP_ATTENTION, STEP_EMBED, STEP_SUM };
 
 struct step {
     step_kind kind;
+    const void *symbol;
+    unsigned blocks, threads, shared_bytes,
+        cluster; /* 0 blocks: the model does not fit the kernel */
     linear_args linear;
     attention_args attention;
     embed_args embed;
+    reduce_args sum;
 
     void *arguments() const
     {
         const void *const args = kind == STEP_ATTENTION ? static_cast<const void *>(&attention)
                                  : kind == STEP_EMBED   ? static_cast<const void *>(&embed)
+                                 : kind == STEP_SUM     ? static_cast<const void *>(&sum)
                                                         : &linear;
         return const_cast<void *>(args);
+    }
+};
+
+/* Without attention the output projection takes the queries; a whole token has the embedding and logits,
+ * too. */
+enum token_part { LINEAR, ATTENTION, WHOLE, PARTS };
+
+/* What adds up the devices' parts. NO_SUM leaves them as they are: the time without communication. */
+enum sum_kind { NO_SUM, SUM_NCCL, SUM_WINDOW, SUM_PEER, SUM_FENCED, SUM_KINDS };
+
+class nccl_team;
+
+/* What a device's sums need. */
+struct sums {
+    sum_kind kind = NO_SUM;
+    const nccl_team *nccl = nullptr;
+    reduce_args peer = {}; /* all but the vectors */
+    unsigned *between =
+        nullptr; /* cleared in front of a kernel that overlaps without a wait; or NULL */
+
+    bool by_nccl() const
+    {
+        return kind == SUM_NCCL || kind == SUM_WINDOW;
     }
 };
 
@@ -164,136 +105,158 @@ struct step {
 class decoder_steps
 {
   public:
-    /* `stamps` has one for each step, or is NULL. `whole`: with embedding and logits. */
-    decoder_steps(const decoder_model &m, bool with_attention, const decoder_settings &settings,
-                  kernel_stamps *stamps, bool whole = false)
-        : model_(m), settings_(settings)
+    /* `computed`: where the activations go; `stamps`: one for each step, or NULL. */
+    decoder_steps(const decoder_model &m, token_part part, int multiprocessors, bf16 *computed,
+                  kernel_stamps *stamps = nullptr, const sums &adding = sums())
+        : sum(adding), model_(&m), multiprocessors_(static_cast<unsigned>(multiprocessors))
     {
-        const decoder_shape &shape = m.shape;
-        if (whole) {
-            step s = {};
-            s.kind = STEP_EMBED;
-            s.embed = {m.table.get(), m.tokens.get(),   m.input.get(),
-                       nullptr,       shape.vocabulary, shape.hidden};
-            add(s, {reinterpret_cast<const void *>(embed), static_cast<unsigned>(m.batch),
-                    embed_threads, 0, 1});
+        const bool adds = m.config.rank == 0; /* one of the devices adds what a layer adds to */
+        const bf16 *x = m.input.get();
+        if (part == WHOLE) {
+            step &s = add(STEP_EMBED, reinterpret_cast<const void *>(embed), 1, embed_threads, 0);
+            s.embed = {m.table.get(), m.token.get(),      m.input.get(),
+                       nullptr,       m.shape.vocabulary, m.shape.hidden};
         }
-        for (int i = 0; i < shape.layers; i++) {
-            const bf16 *const x = m.layer_input(i);
-            bf16 *const y = m.computed(i);
-            bf16 *const middle = y + m.middle_at();
-            add_linear(STEP_QKV, i, m.gamma(i, 0), x, shape.hidden, nullptr, y);
-            if (with_attention) {
-                add_attention(i);
+        for (int i = 0; i < m.shape.layers; i++) {
+            bf16 *const y = computed + static_cast<size_t>(i) * m.layer_activations();
+            bf16 *const middle = y + m.middle_at(), *const result = y + m.result_at();
+            bf16 *const active = y + m.active_at();
+            const bf16 *mixed = y;
+            add_linear(QKV, i, m.gammas.get() + m.gamma_at(i, 0), x, nullptr, y);
+            if (part != LINEAR) {
+                add_attention(i, y);
+                mixed = y + m.attention_at();
             }
-            add_linear(STEP_OUT, i, nullptr, with_attention ? y + m.attention_at() : y,
-                       with_attention ? shape.attention_size() : shape.qkv_size(), x, middle);
-            add_linear(STEP_GATE_UP, i, m.gamma(i, 1), middle, shape.hidden, nullptr,
-                       y + m.active_at());
-            add_linear(STEP_DOWN, i, nullptr, y + m.active_at(), shape.feed_forward, middle,
-                       y + m.result_at());
+            add_sum(add_linear(OUT, i, nullptr, mixed, adds ? x : nullptr, middle),
+                    y + m.out_part_at(), middle, m.shape.hidden);
+            add_linear(GATE_UP, i, m.gammas.get() + m.gamma_at(i, 1), middle, nullptr, active);
+            add_sum(add_linear(DOWN, i, nullptr, active, adds ? middle : nullptr, result),
+                    y + m.down_part_at(), result, m.shape.hidden);
+            x = result;
         }
-        if (whole) {
-            add_linear(STEP_HEAD, 0, m.last_gamma.get(), m.layer_input(shape.layers), shape.hidden,
-                       nullptr, m.logits.get());
+        if (part == WHOLE) {
+            add_linear(HEAD, 0, m.last_gamma.get(), x, nullptr, m.logits.get());
         }
         for (size_t i = 0; stamps != nullptr && i < list.size(); i++) {
-            list[i].linear.stamps = list[i].attention.stamps = list[i].embed.stamps = stamps + i;
+            step &s = list[i];
+            s.linear.stamps = s.attention.stamps = s.embed.stamps = s.sum.stamps = stamps + i;
         }
     }
 
-    /* One kernel for each kind. */
-    pdl_status record(pdl_chain *chain, pdl_kernel *const *kernels, pdl_overlap overlap) const
+    /* Only sums, one after the other, of so many values. */
+    decoder_steps(const sums &adding, const bf16 *x, bf16 *y, int values, int times) : sum(adding)
     {
-        for (const step &s : list) {
-            const step_launch &launch = launches[s.kind];
-            pdl_launch_desc desc = pdl_launch_desc_make(launch.blocks, launch.threads,
-                                                        launch.shared_bytes, nullptr, overlap);
-            desc.cluster[0] = launch.cluster > 1 ? launch.cluster : 0;
-            void *const args[] = {s.arguments()};
-            const pdl_status status =
-                pdl_chain_add(chain, kernels[s.kind], &desc, args, nullptr, 0, nullptr);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
-        }
-        return PDL_SUCCESS;
-    }
-
-    /* Leaves only the steps of one kind, so many times one after the other. */
-    void keep(step_kind kind, int times)
-    {
-        std::vector<step> kept;
         for (int i = 0; i < times; i++) {
-            std::copy_if(list.begin(), list.end(), std::back_inserter(kept),
-                         [&](const step &s) { return s.kind == kind; });
+            add_sum(x, y, values);
         }
-        list = kept;
     }
 
-    /* Whether every step can be launched with these settings. */
+    /* Whether every step can be launched. */
     bool fits() const
     {
-        return std::all_of(list.begin(), list.end(),
-                           [&](const step &s) { return launches[s.kind].blocks > 0; });
+        return std::all_of(list.begin(), list.end(), [](const step &s) { return s.blocks > 0; });
     }
 
     std::vector<step> list;
-    step_launch launches[ALL_STEP_KINDS] = {};
+    const sums sum;
 
   private:
-    void add(const step &s, const step_launch &launch)
+    step &add(step_kind kind, const void *symbol, unsigned blocks, unsigned threads,
+              unsigned shared_bytes, unsigned cluster = 1)
     {
-        list.push_back(s);
-        launches[s.kind] = launch;
-    }
-
-    void add_linear(step_kind kind, int layer, const bf16 *gamma, const bf16 *x, int x_stride,
-                    const bf16 *residual, bf16 *y)
-    {
-        const linear_kind which = linear_of(kind);
-        const bool fp8_weights = model_.config.fp8_weights && which != HEAD;
         step s = {};
         s.kind = kind;
-        s.linear.weights = which == HEAD ? static_cast<const void *>(model_.table.get())
-                                         : model_.matrix(layer, which);
-        s.linear.scales = fp8_weights ? model_.row_scales(layer, which) : nullptr;
-        s.linear.gamma = gamma;
-        s.linear.x = x;
-        s.linear.residual = residual;
-        s.linear.y = y;
-        s.linear.rows = model_.rows(which);
-        s.linear.cols = model_.cols(which);
-        s.linear.x_stride = x_stride;
-        s.linear.batch = model_.batch;
-        const linear_launch plan =
-            linear_plan(which, fp8_weights ? 1 : 2, settings_.linear[which], &s.linear);
-        add(s, {reinterpret_cast<const void *>(
-                    linear_for(which, fp8_weights, model_.batch, s.linear.cols)),
-                plan.blocks, linear_threads, plan.shared_bytes, 1});
+        s.symbol = symbol;
+        s.blocks = blocks;
+        s.threads = threads;
+        s.shared_bytes = shared_bytes;
+        s.cluster = cluster;
+        list.push_back(s);
+        return list.back();
     }
 
-    void add_attention(int layer)
+    static const void *linear_symbol(linear_kind kind, int cols)
     {
-        const size_t cache = static_cast<size_t>(layer) * model_.layer_cache();
-        step s = {};
-        s.kind = STEP_ATTENTION;
-        s.attention.qkv = model_.computed(layer);
-        s.attention.keys = model_.keys.get() + cache;
-        s.attention.values = model_.values.get() + cache;
-        s.attention.rope = model_.rope.get();
-        s.attention.y = model_.computed(layer) + model_.attention_at();
-        s.attention.heads = model_.shape.heads;
-        s.attention.kv_heads = model_.shape.kv_heads;
-        s.attention.context = model_.config.context;
-        const attention_launch plan =
-            attention_plan(model_.shape, model_.batch, settings_.attention, &s.attention);
-        add(s, {reinterpret_cast<const void *>(attention_for(model_.shape.head_size)), plan.blocks,
-                plan.threads, plan.shared_bytes, plan.cluster});
+        const bool wide = chunk_columns(kind, cols) > 128;
+        switch (kind) {
+        case QKV:
+            return reinterpret_cast<const void *>(wide ? linear<QKV, 256> : linear<QKV, 128>);
+        case OUT:
+            return reinterpret_cast<const void *>(wide ? linear<OUT, 256> : linear<OUT, 128>);
+        case GATE_UP:
+            return reinterpret_cast<const void *>(linear<GATE_UP, 128>);
+        case DOWN:
+            return reinterpret_cast<const void *>(wide ? linear<DOWN, 256> : linear<DOWN, 128>);
+        default:
+            return reinterpret_cast<const void *>(wide ? linear<HEAD, 256> : linear<HEAD, 128>);
+        }
     }
 
-    const decoder_model &model_;
-    const decoder_settings settings_;
+    linear_args *add_linear(linear_kind kind, int layer, const bf16 *gamma, const bf16 *x,
+                            const bf16 *residual, bf16 *y)
+    {
+        linear_args args = {};
+        args.weights = kind == HEAD ? model_->table.get() : model_->matrix(layer, kind);
+        args.gamma = gamma;
+        args.x = x;
+        args.residual = residual;
+        args.y = y;
+        args.rows = model_->rows(kind);
+        args.cols = model_->cols(kind);
+        const linear_launch plan =
+            linear_plan(kind, linear_rule(kind, multiprocessors_, args), &args);
+        step &s = add(STEP_LINEAR, linear_symbol(kind, args.cols), plan.blocks, linear_threads,
+                      plan.shared_bytes);
+        s.linear = args;
+        return &s.linear;
+    }
+
+    void add_attention(int layer, bf16 *y)
+    {
+        const size_t cache = static_cast<size_t>(layer) * model_->layer_cache();
+        attention_args args = {};
+        args.qkv = y;
+        args.keys = model_->keys.get() + cache;
+        args.values = model_->values.get() + cache;
+        args.rope = model_->rope.get();
+        args.y = y + model_->attention_at();
+        args.heads = model_->shape.heads;
+        args.kv_heads = model_->shape.kv_heads;
+        args.context = model_->config.context;
+        const attention_launch plan = attention_plan(
+            model_->shape, attention_rule(model_->shape, args.context, multiprocessors_), &args);
+        step &s =
+            add(STEP_ATTENTION,
+                model_->shape.head_size == 64 ? reinterpret_cast<const void *>(attention<64>)
+                                              : reinterpret_cast<const void *>(attention<128>),
+                plan.blocks, plan.threads, plan.shared_bytes, plan.cluster);
+        s.attention = args;
+    }
+
+    void add_sum(const bf16 *x, bf16 *y, int values)
+    {
+        const unsigned words = static_cast<unsigned>(values / 2);
+        step &s = add(STEP_SUM,
+                      sum.kind == SUM_PEER ? reinterpret_cast<const void *>(reduce<REDUCE_PAIRED>)
+                                           : reinterpret_cast<const void *>(reduce<REDUCE_FENCED>),
+                      (words + reduce_threads - 1) / reduce_threads, reduce_threads, 0);
+        s.sum = sum.peer;
+        s.sum.x = x;
+        s.sum.y = y;
+        s.sum.words = values / 2;
+    }
+
+    /* With sums the product before computes a part of what they add up. */
+    void add_sum(linear_args *before, bf16 *part, bf16 *y, int values)
+    {
+        if (sum.kind != NO_SUM) {
+            before->y = part;
+            add_sum(part, y, values);
+        }
+    }
+
+    const decoder_model *model_ = nullptr;
+    const unsigned multiprocessors_ = 0;
 };
 
 #endif /* PDL_BENCH_DECODE_STEPS_CUH */

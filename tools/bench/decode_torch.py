@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The step of bench_decode in PyTorch, for comparison, always in a CUDA graph: as it is, compiled, and compiled with
+"""The token of `pdltool bench decode` in PyTorch, for comparison, always in a CUDA graph: as it is, compiled, and compiled with
 max-autotune, which takes minutes. Prints a JSON object per line: microseconds per token, of the linear part and with
 attention. Exits with 77 without PyTorch or a device."""
 
@@ -22,25 +22,20 @@ SHAPES = {"1b": (16, 2048, 32, 8, 64, 8192), "3b": (28, 3072, 24, 8, 128, 8192),
 COMPILED = {"compiled": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 
 
-def linear(x, weight, scale):
-    return F.linear(x, weight) if scale is None else F.linear(x, weight.to(x.dtype)) * scale
-
-
 class Block(torch.nn.Module):
-    def __init__(self, shape, batch, context, fp8, attention):
+    def __init__(self, shape, context, attention):
         super().__init__()
         _, hidden, self.heads, self.kv_heads, self.size, feed_forward = shape
-        self.batch, self.context, self.attention = batch, context, attention
+        self.context, self.attention = context, attention
         queries = self.heads * self.size
         for name, rows, cols in (("qkv", queries + 2 * self.kv_heads * self.size, hidden), ("out", hidden, queries),
                                  ("gate_up", 2 * feed_forward, hidden), ("down", hidden, feed_forward)):
             weight = torch.empty(rows, cols).uniform_(-1, 1).mul_((3 / cols) ** 0.5)
-            self.register_buffer(name, weight.to(torch.float8_e4m3fn if fp8 else torch.bfloat16))
-            self.register_buffer(name + "_scale", torch.ones(rows, dtype=torch.bfloat16) if fp8 else None)
+            self.register_buffer(name, weight.to(torch.bfloat16))
         for name in ("norm", "norm2"):
             self.register_buffer(name, torch.ones(hidden, dtype=torch.bfloat16))
         if attention:
-            self.register_buffer("cache", torch.randn(2, batch, self.kv_heads, context, self.size, dtype=torch.bfloat16))
+            self.register_buffer("cache", torch.randn(2, 1, self.kv_heads, context, self.size, dtype=torch.bfloat16))
             angles = (context - 1) * 10000.0 ** (-2 * torch.arange(self.size // 2) / self.size)
             self.register_buffer("cos", angles.cos())
             self.register_buffer("sin", angles.sin())
@@ -51,19 +46,19 @@ class Block(torch.nn.Module):
 
     def forward(self, x):
         queries = self.heads * self.size
-        qkv = linear(F.rms_norm(x, x.shape[-1:], self.norm, 1e-5), self.qkv, self.qkv_scale)
+        qkv = F.linear(F.rms_norm(x, x.shape[-1:], self.norm, 1e-5), self.qkv)
         if self.attention:
-            q, k, v = qkv.view(self.batch, -1, self.size).split((self.heads, self.kv_heads, self.kv_heads), dim=1)
+            q, k, v = qkv.view(1, -1, self.size).split((self.heads, self.kv_heads, self.kv_heads), dim=1)
             self.cache[0, :, :, self.context - 1] = self.rotate(k)
             self.cache[1, :, :, self.context - 1] = v
             mixed = F.scaled_dot_product_attention(self.rotate(q).unsqueeze(2), self.cache[0], self.cache[1],
-                                                   enable_gqa=True).reshape(self.batch, queries)
+                                                   enable_gqa=True).reshape(1, queries)
         else:
             mixed = qkv[:, :queries]
-        x = x + linear(mixed, self.out, self.out_scale)
-        both = linear(F.rms_norm(x, x.shape[-1:], self.norm2, 1e-5), self.gate_up, self.gate_up_scale)
+        x = x + F.linear(mixed, self.out)
+        both = F.linear(F.rms_norm(x, x.shape[-1:], self.norm2, 1e-5), self.gate_up)
         gate, up = both.chunk(2, dim=-1)
-        return x + linear(F.silu(gate) * up, self.down, self.down_scale)
+        return x + F.linear(F.silu(gate) * up, self.down)
 
 
 def measure(blocks, x, rounds):
@@ -100,10 +95,7 @@ def measure(blocks, x, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", default="1b", choices=list(SHAPES))
-    parser.add_argument("--sequences", type=int, default=1)
     parser.add_argument("--context", type=int, default=512)
-    parser.add_argument("--weights", default="bf16", choices=("bf16", "fp8"))
-    parser.add_argument("--layers", type=int)
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--parts", nargs="+", default=["linear", "with_attention"], choices=("linear", "with_attention"))
     parser.add_argument("--modes", nargs="+", default=["eager", *COMPILED], choices=("eager", *COMPILED))
@@ -112,17 +104,15 @@ def main():
         print("skipped: no device", file=sys.stderr)
         return 77
     shape = SHAPES[options.shape]
-    layers = options.layers or shape[0]
+    layers = shape[0]
     about = {"program": "decode_torch", "torch": torch.__version__, "device": torch.cuda.get_device_name(),
-             "shape": options.shape, "layers": layers, "sequences": options.sequences, "context": options.context,
-             "weights": options.weights, "rounds": options.rounds}
+             "shape": options.shape, "layers": layers, "context": options.context, "rounds": options.rounds}
     for part in options.parts:
         for mode in options.modes:
             torch.manual_seed(1)
             with torch.device("cuda"):
-                blocks = [Block(shape, options.sequences, options.context, options.weights == "fp8",
-                                part == "with_attention") for _ in range(layers)]
-                x = torch.randn(options.sequences, shape[1], dtype=torch.bfloat16)
+                blocks = [Block(shape, options.context, part == "with_attention") for _ in range(layers)]
+                x = torch.randn(1, shape[1], dtype=torch.bfloat16)
             for block in blocks:
                 if mode != "eager":
                     block.compile(mode=COMPILED[mode], dynamic=False)

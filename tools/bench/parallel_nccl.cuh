@@ -3,7 +3,6 @@
 #ifndef PDL_BENCH_PARALLEL_NCCL_CUH
 #define PDL_BENCH_PARALLEL_NCCL_CUH
 
-#include "common.cuh"
 #include "decode_device.cuh"
 #include "parallel_team.cuh"
 
@@ -11,9 +10,6 @@
 
 #include <dlfcn.h>
 #include <nccl.h>
-
-namespace parallel
-{
 
 #define PARALLEL_NCCL_CALLS(use)                                                                   \
     use(GetVersion) use(GetErrorString) use(GetLastError) use(GetUniqueId) use(CommInitRank)       \
@@ -128,12 +124,7 @@ class nccl_team
     void *memory_ = nullptr;
 };
 
-} // namespace parallel
-
 #else
-
-namespace parallel
-{
 
 inline bool nccl_waits()
 {
@@ -162,8 +153,6 @@ class nccl_team
     {
     }
 };
-
-} // namespace parallel
 
 #endif
 

@@ -17,9 +17,6 @@
 
 #include "decode_device.cuh"
 
-namespace parallel
-{
-
 static const int max_ranks = 8;
 static const int reduce_threads = 256; /* each adds up a word: two values */
 static const int most_words = 16384;   /* of a sum: 64 KiB */
@@ -64,9 +61,8 @@ static __global__ void __launch_bounds__(reduce_threads) reduce(const reduce_arg
     typedef cuda::atomic_ref<unsigned long long, cuda::thread_scope_system> word_ref;
     typedef cuda::atomic_ref<unsigned, cuda::thread_scope_system> flag_ref;
     stamp_start(args.stamps);
-    PDL_TRIGGER_POINT(0);
+    PDL_LAUNCH_DEPENDENTS();
     PDL_WAIT();
-    PDL_TRIGGER_POINT(1);
 
     const int thread = static_cast<int>(threadIdx.x);
     const int block = static_cast<int>(blockIdx.x);
@@ -120,7 +116,5 @@ static __global__ void __launch_bounds__(reduce_threads) reduce(const reduce_arg
     }
     stamp_end(args.stamps);
 }
-
-} // namespace parallel
 
 #endif /* PDL_BENCH_PARALLEL_REDUCE_CUH */

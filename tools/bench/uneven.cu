@@ -6,8 +6,7 @@
 #include <pdl/chain.h>
 #include <pdl/cudart.h>
 
-#include "buffer.cuh"
-#include "timing.cuh"
+#include "measure.cuh"
 #include "uneven_rows.cuh"
 
 enum way { THREAD, WARP, BLOCK, FROM_DEVICE, SORTED, SORTED_OVERLAPPED, SORTED_CHAIN, WAYS };
@@ -18,6 +17,8 @@ static const char *const way_names[WAYS] = {"a thread a row",
                                             "sorted, four kernels, <<<>>>",
                                             "sorted, four kernels, PDL_OVERLAP_AUTO",
                                             "sorted, a chain of one and three kernels"};
+static const char *const way_keys[WAYS] = {
+    "thread", "warp", "block", "from_device", "sorted", "sorted_overlapped", "sorted_chain"};
 static const unsigned rows = 1u << 17;
 static const int rounds = 21;
 
@@ -97,8 +98,8 @@ struct work {
     unsigned *sums_ = sums.get();
 };
 
-/* The rows that are wrong after one run. */
-static int wrong_rows(work &w, way how, cudaStream_t stream)
+/* Whether all rows are right after one run. */
+static bool check(work &w, way how, cudaStream_t stream)
 {
     int wrong = 0;
     w.sums.fill(0xff);
@@ -107,14 +108,17 @@ static int wrong_rows(work &w, way how, cudaStream_t stream)
     for (unsigned row = 0; row < rows; row++) {
         wrong += sums[row] != w.host.sums[row];
     }
-    return wrong;
+    if (wrong != 0) {
+        std::printf("%s: %d of %u rows are wrong\n", way_names[how], wrong, rows);
+    }
+    return wrong == 0;
 }
 
-int main()
+int main(int argc, char **argv)
 {
-    require_device("bench_uneven");
-    pdl_device_info device = PDL_DEVICE_INFO_INIT;
-    CHECK(pdl_device_get(0, &device));
+    const char *json_path = "/dev/null";
+    parse_options("bench_uneven", argc, argv, {json_option(&json_path)});
+    const pdl_device_info device = require_device("bench_uneven");
     work w(static_cast<unsigned>(device.multiprocessor_count));
     size_t launches = 0, longest = 0;
     for (unsigned row = 0; row < rows; row++) {
@@ -130,17 +134,22 @@ int main()
 
     gated_stream gate;
     bool good = true;
-    std::vector<double> us[WAYS];
-    for (int i = -WAYS; i < rounds * WAYS; i++) { /* a round runs each way once, the order turns */
-        const way how = static_cast<way>((i + WAYS + (i + WAYS) / WAYS) % WAYS);
-        if (i < 0 || i >= (rounds - 1) * WAYS) { /* the first and the last round are checked */
-            const int wrong = wrong_rows(w, how, gate.stream);
-            good = good && wrong == 0;
-            if (wrong != 0) {
-                std::printf("%s: %d of %u rows are wrong\n", way_names[how], wrong, rows);
-            }
-        } else {
-            us[how].push_back(gate.run([&] { w.run(how, gate.stream); }));
+    std::vector<row> table;
+    std::vector<row *> all;
+    for (int i = 0; i < WAYS; i++) {
+        const way how = static_cast<way>(i);
+        table.push_back({way_names[how], way_keys[how],
+                         [&w, &gate, how] { return gate.run([&] { w.run(how, gate.stream); }); }});
+    }
+    for (row &r : table) {
+        all.push_back(&r);
+    }
+    for (const int samples : {0, rounds}) { /* checked before and after */
+        if (samples > 0) {
+            measure(all, samples);
+        }
+        for (int how = 0; how < WAYS; how++) {
+            good = check(w, static_cast<way>(how), gate.stream) && good;
         }
     }
     if (pdl_cdp_log_check(w.log.get(), &error) != PDL_SUCCESS) {
@@ -148,14 +157,14 @@ int main()
         good = false;
     }
 
-    std::printf("%s: %u rows with %zu elements, the longest with %zu; us, median of %d runs; %zu "
+    FILE *const json = open_json(json_path);
+    std::printf("%s: %u rows with %zu elements, the longest with %zu; us, medians of %d runs; %zu "
                 "launches from the device\n",
-                device.name, rows, w.host.values.size(), longest, rounds - 1, launches);
-    for (int how = 0; how < WAYS; how++) {
-        std::printf("%-44s %10.1f %8.2fx\n", way_names[how], median(us[how]),
-                    median(us[THREAD]) / median(us[how]));
-    }
-    std::printf("all ways and the host agree to the bit: %s\n%s\n", good ? "yes" : "no",
-                good ? "PASS" : "FAIL");
-    return good ? 0 : 1;
+                device.name, rows, w.host.values.size(), longest, rounds, launches);
+    std::fprintf(json, "{\"program\": \"bench_uneven\", \"device\": \"%s\", \"rounds\": %d",
+                 device.name, rounds);
+    print_rows(json, "a row", "rows", table);
+    std::fprintf(json, "}\n");
+    std::printf("all ways and the host agree to the bit: %s\n", good ? "yes" : "no");
+    return finish(json, json_path, good);
 }

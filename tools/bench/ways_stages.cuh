@@ -13,9 +13,7 @@
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 
-#include <pdl/device.cuh>
-
-#include "timing.cuh"
+#include "common.cuh"
 
 static const int stages = 3;
 static const int rows = 64;              /* of a block */
