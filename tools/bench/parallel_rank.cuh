@@ -338,12 +338,15 @@ class rank_run
         const pdl_census &c = t.census[how];
         for (uint32_t reason = 0; reason <= PDL_FULL_OTHER_NODE; reason++) {
             size_t count = 0;
+            const char *why = nullptr;
             for (uint32_t i = 0; i < std::min(c.full_count, c.full_capacity); i++) {
-                count += t.lost[how][i].reason == reason;
+                if (t.lost[how][i].reason == reason) {
+                    why = t.lost[how][i].why;
+                    count++;
+                }
             }
             if (count > 0) {
-                text += "        " + std::to_string(count) + ": " +
-                        pdl_full_reason_string(static_cast<pdl_full_reason>(reason)) + "\n";
+                text += "        " + std::to_string(count) + ": " + why + "\n";
             }
         }
         return text;

@@ -277,7 +277,9 @@ class token
             });
         }
         CHECK(pdl_chain_build(chain_));
-        CHECK(pdl_chain_census(chain_, &census[CHAIN]));
+        cudaGraph_t built;
+        CHECK(pdl_chain_graph(chain_, &built));
+        CHECK(pdl_graph_census(built, &census[CHAIN]));
     }
 
     const sums sums_;

@@ -81,8 +81,8 @@ static void open_device(struct device *device, int ordinal)
     MUST(cu.cuModuleGetFunction(&device->wait, device->module, "overhead_wait"));
     MUST(cu.cuModuleGetFunction(&device->take, device->module, "overhead_take"));
     MUST(runtime_function(OVERHEAD_TAKE, &device->runtime_take));
-    MUST_PDL(pdl_kernel_from_function(device->null_kernel, &device->pdl_null));
-    MUST_PDL(pdl_kernel_from_function(device->wait, &device->pdl_wait));
+    MUST_PDL(pdl_kernel_from_function(device->null_kernel, NULL, &device->pdl_null));
+    MUST_PDL(pdl_kernel_from_function(device->wait, NULL, &device->pdl_wait));
     MUST_PDL(pdl_kernel_declare(device->pdl_null, PDL_YES, PDL_UNKNOWN));
     MUST_PDL(pdl_kernel_declare(device->pdl_wait, PDL_YES, PDL_UNKNOWN));
     MUST(cu.cuMemAlloc(&device->record, sizeof(struct overhead_record)));

@@ -177,7 +177,11 @@ static void compile_check(struct bench_point *point)
         bench_fail(point, "NVRTC does not compile the kernel");
         return;
     }
-    (void)pdl_kernel_from_image(code, size, "scale", &kernel);
+    pdl_image *image = NULL;
+    if (pdl_image_load(code, size, &image) == PDL_SUCCESS) {
+        (void)pdl_image_kernel(image, "scale", &kernel);
+    }
+    pdl_image_free(image);
     check_kernel(point, kernel);
     pdl_kernel_destroy(kernel);
     free(code);

@@ -34,8 +34,12 @@ static bool load_kernel(const struct reader *reader, const struct variant *varia
 {
     enum { WITHOUT_ASKING = 48 * 1024 };
     const uint32_t shared = kind->desc.dynamic_shared_memory;
-    pdl_status status =
-        pdl_kernel_from_image(variant->images[code], variant->sizes[code], kind->kernel, kernel);
+    pdl_image *image = NULL;
+    pdl_status status = pdl_image_load(variant->images[code], variant->sizes[code], &image);
+    if (status == PDL_SUCCESS) {
+        status = pdl_image_kernel(image, kind->kernel, kernel);
+        pdl_image_free(image);
+    }
     if (status == PDL_SUCCESS) {
         APPEND(&reader->chain->kernels, *kernel);
     }
