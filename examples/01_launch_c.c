@@ -63,7 +63,7 @@ static void check_cuda(CUresult result, const char *call)
 static void check_pdl(pdl_status status, const char *call)
 {
     if (status != PDL_SUCCESS) {
-        fprintf(stderr, "%s: %s: %s\n", call, pdl_status_string(status), pdl_last_error()->message);
+        fprintf(stderr, "%s: %s: %s\n", call, pdl_status_name(status), pdl_last_error()->message);
         exit(1);
     }
 }
@@ -78,11 +78,10 @@ int main(int argc, char **argv)
     static float host_x[N], host_z[N];
     const float factor = 3.0f, what = 0.5f;
     const unsigned n = N;
-    int devices = 0;
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
     unsigned wrong = 0;
 
-    const pdl_status status = pdl_device_count(&devices);
-    if (status != PDL_SUCCESS) {
+    if (pdl_device_get(0, &device) != PDL_SUCCESS) {
         printf("01_launch_c: skipped: %s\n", pdl_last_error()->message);
         return 77;
     }
@@ -108,10 +107,13 @@ int main(int argc, char **argv)
     }
     CU(to_device(x, host_x, sizeof(host_x)));
 
-    /* A kernel from a file belongs to libpdl and needs no CUmodule. */
+    /* Kernels from a file belong to libpdl and need no CUmodule. They keep the image. */
+    pdl_image *image;
     pdl_kernel *scale, *add;
-    PDL(pdl_kernel_from_file(PDL_EXAMPLE_IMAGE, "scale", &scale));
-    PDL(pdl_kernel_from_file(PDL_EXAMPLE_IMAGE, "add", &add));
+    PDL(pdl_image_load_file(PDL_EXAMPLE_IMAGE, &image));
+    PDL(pdl_image_kernel(image, "scale", &scale));
+    PDL(pdl_image_kernel(image, "add", &add));
+    pdl_image_free(image);
 
     /* y = 3 x, then z = y + 0.5. Both kernels wait before they touch memory, so both may overlap. */
     pdl_launch_desc desc = PDL_LAUNCH_DESC(.grid = {N / 256}, .block = {256});

@@ -96,9 +96,7 @@ static bool capture(progress *at, unsigned long long *y, cudaStream_t stream, bo
                 in_front ? "in front of the line" : "in the middle", census.kernels,
                 census.programmatic, census.full, census.full_count);
     for (unsigned i = 0; i < census.full_count && i < census.full_capacity; i++) {
-        const pdl_full_reason reason = static_cast<pdl_full_reason>(lost[i].reason);
-        std::printf("  %s -> %s: %s\n", lost[i].producer_name, lost[i].consumer_name,
-                    pdl_full_reason_string(reason));
+        std::printf("  %s -> %s: %s\n", lost[i].producer_name, lost[i].consumer_name, lost[i].why);
     }
     const unsigned expected_lost = !granted ? 2 : in_front ? 0 : 1;
     const bool edges_are_right = census.kernels == 3 && census.full_count == expected_lost &&

@@ -130,13 +130,13 @@ int main()
         return 77;
     }
     cudaStream_t stream[2];
-    cudaEvent_t event[2]; /* of pdl_event_create(): without timing, as a launch needs them */
+    cudaEvent_t event[2]; /* without timing, as a launch needs them */
     observation *seen;
     bool good = true;
     check(cudaMallocManaged(&seen, sizeof(*seen)));
     for (int i = 0; i < 2; i++) {
         check(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
-        check(pdl_event_create(&event[i]));
+        check(cudaEventCreateWithFlags(&event[i], cudaEventDisableTiming));
     }
     for (const pdl_overlap overlap : {PDL_OVERLAP_NONE, PDL_OVERLAP_AUTO}) {
         for (int kind = 0; kind < 2 * EVENT_KINDS; kind++) {

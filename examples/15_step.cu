@@ -132,7 +132,9 @@ int main()
     add(chain, PDL_NODE_HOST, nullptr, nullptr, 0);
     CHECK(pdl_chain_build(chain));
     pdl_census census = PDL_CENSUS_INIT;
-    CHECK(pdl_chain_census(chain, &census));
+    cudaGraph_t graph;
+    CHECK(pdl_chain_graph(body, &graph));
+    CHECK(pdl_graph_census(graph, &census));
     for (int i = 1; i <= replays; i++) { /* a replay has the arguments of its launch */
         const float factor = static_cast<float>(i) / 2;
         CHECK(pdl_chain_set_args(chain, scaling, PDL_ARGS(load, b, factor)));
@@ -145,6 +147,6 @@ int main()
     }
     std::printf("%zu replays, %d results right; the last one took %d rounds\n", received.size(),
                 right, to_host(found, 1)[0].rounds);
-    const bool overlaps = census.programmatic >= 2 || !device.can_overlap; /* in the body */
+    const bool overlaps = census.programmatic >= 2 || !device.can_overlap;
     return verdict(right == replays && received.size() == replays && overlaps);
 }

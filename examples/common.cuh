@@ -36,18 +36,14 @@ inline void check_call(pdl_status status, const char *call, const char *file, in
  * or none that runs code for compute capability 9.0. */
 inline pdl_device_info require_device(const char *program)
 {
-    int count = 0;
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    const pdl_status status = pdl_device_count(&count);
-    const char *reason = pdl_status_string(status);
-    if (status == PDL_SUCCESS) {
-        CHECK(pdl_device_get(0, &info));
-        if (info.compute_capability_major >= 9) {
-            return info;
-        }
-        reason = pdl_reason_string(PDL_REASON_DEVICE);
+    const pdl_status status = pdl_device_get(0, &info);
+    if (status == PDL_SUCCESS && info.compute_capability_major >= 9) {
+        return info;
     }
-    std::printf("%s: skipped: %s\n", program, reason);
+    std::printf("%s: skipped: %s\n", program,
+                status != PDL_SUCCESS ? pdl_last_error()->message
+                                      : pdl_reason_string(PDL_REASON_DEVICE));
     std::exit(77);
 }
 

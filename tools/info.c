@@ -48,8 +48,8 @@ static void show_device(const pdl_device_info *info)
 
 /* All of this machine's. */
 struct devices {
-    const pdl_device_info *items;
-    size_t count;
+    pdl_device_info *items;
+    size_t count, capacity;
 };
 
 /* ---- what launches may ask for ------------------------------------------------------------------ */
@@ -199,30 +199,32 @@ static void show_switches(void)
 
 static int show_devices(void)
 {
-    int count = 0;
-    if (pdl_device_count(&count) != PDL_SUCCESS) {
+    struct devices devices = {.count = 0};
+    pdl_status status = PDL_SUCCESS;
+    while (status == PDL_SUCCESS) {
+        pdl_device_info info = PDL_DEVICE_INFO_INIT;
+        status = pdl_device_get((int)devices.count, &info);
+        if (status == PDL_SUCCESS) {
+            APPEND(&devices, info);
+        }
+    }
+    if (devices.count == 0) {
         print_line(stdout, "no device: %s", pdl_last_error()->message);
         return EXIT_FINDING;
     }
-    pdl_device_info *const infos = allocate((size_t)count, sizeof(*infos));
-    int code = EXIT_DONE;
-    for (int device = 0; device < count && code == EXIT_DONE; device++) {
-        infos[device].size = (uint32_t)sizeof(infos[device]);
-        if (pdl_device_get(device, &infos[device]) != PDL_SUCCESS) {
-            print_line(stdout, "device %d: %s", device, pdl_last_error()->message);
-            code = EXIT_FINDING;
+    const bool whole = status == PDL_ERROR_INVALID_DEVICE; /* past the last one */
+    if (!whole) {
+        print_line(stdout, "device %zu: %s", devices.count, pdl_last_error()->message);
+    } else {
+        printf("driver for CUDA %d.%d\n", devices.items[0].driver_version / 1000,
+               devices.items[0].driver_version % 1000 / 10);
+        for (size_t i = 0; i < devices.count; i++) {
+            show_device(&devices.items[i]);
         }
+        show_needs(&devices);
     }
-    if (code == EXIT_DONE) {
-        printf("driver for CUDA %d.%d\n", infos[0].driver_version / 1000,
-               infos[0].driver_version % 1000 / 10);
-        for (int device = 0; device < count; device++) {
-            show_device(&infos[device]);
-        }
-        show_needs(&(const struct devices){infos, (size_t)count});
-    }
-    free(infos);
-    return code;
+    free(devices.items);
+    return whole ? EXIT_DONE : EXIT_FINDING;
 }
 
 int command_info(int argc, char **argv)

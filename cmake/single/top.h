@@ -30,7 +30,7 @@
  *                     -D'PDL_API=__attribute__((visibility("default")))'.
  *     PDL_CUDART      asks for the part for the CUDA Runtime.
  *
- * Each copy has its own pdl_last_error(), log and pdl_overlap_enable(). Kernels, chains and events belong to the
+ * Each copy has its own pdl_last_error(), log and policy. Kernels, chains and events belong to the
  * copy that made them.
  *
 @LICENSE@

@@ -36,7 +36,7 @@ typedef struct pdl_chain pdl_chain;
 typedef struct pdl_chain_options {
     uint32_t size;           /**< sizeof(pdl_chain_options) as the caller was compiled. */
     uint32_t default_stream; /**< A pdl_default_stream: what a NULL stream means for
-                                  pdl_chain_launch() and pdl_chain_upload(). */
+                                  pdl_chain_launch(). */
 } pdl_chain_options;
 
 /** Initializer of a pdl_chain_options: `default_stream` is that of the translation unit
@@ -233,16 +233,6 @@ PDL_API pdl_status pdl_chain_add_dependency(pdl_chain *chain, uint32_t link, uin
 PDL_API pdl_status pdl_chain_build(pdl_chain *chain);
 
 /**
- * Transfers a built chain to the device, so that its first replay takes no longer than the others.
- * Replays nothing. Maps to cuGraphUpload.
- *
- * @param stream of the chain's device; NULL: the chain's default stream. Later work in it waits for
- * the upload; the host does not.
- * Errors: those of pdl_chain_launch().
- */
-PDL_API pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream);
-
-/**
  * Replays the whole chain in a stream of its device. Maps to one cuGraphLaunch.
  *
  * @param stream of the chain's device; NULL: the default stream that pdl_chain_options names
@@ -326,14 +316,6 @@ typedef struct pdl_chain_report {
  * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_BUSY, those of pdl_launch_explain().
  */
 PDL_API pdl_status pdl_chain_explain(pdl_chain *chain, uint32_t link, pdl_chain_report *report);
-
-/**
- * Counts the edges of a built chain as pdl_graph_census() does, with those in bodies and child
- * graphs.
- *
- * Errors: those of pdl_graph_census(), PDL_ERROR_NOT_BUILT, PDL_ERROR_BUSY.
- */
-PDL_API pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census);
 
 /**
  * The graph that a built chain was made from, for pdl_graph_census() and cuGraphDebugDotPrint; of a

@@ -13,6 +13,7 @@
  * details. Neither makes a CUDA call, so they may be used while a stream captures, and
  * cudaGetLastError() is not affected. PDL_SUCCESS, and only that, becomes success. Thread-safe.
  */
+#include <pdl/detail/rtc_status.h>
 #include <pdl/pdl.h>
 
 #if !defined(CUDA_VERSION) && !defined(CUDART_VERSION)

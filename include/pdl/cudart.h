@@ -12,6 +12,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <pdl/chain.h>
 #include <pdl/detail/runtime.h>
 #include <pdl/pdl.h>
 
@@ -214,6 +215,27 @@ static inline pdl_status pdl_launch_kernel(const pdl_launch_desc &desc, void (*k
     void *values[] = {const_cast<char *>(&reinterpret_cast<const volatile char &>(args))...,
                       nullptr};
     return pdl_launch(made, &desc, values);
+}
+
+/**
+ * Records a launch of a `__global__` function in a chain: pdl_chain_add() with the arguments of
+ * pdl_launch_kernel(): `pdl_chain_add_kernel(chain, &link, desc, fc2, weights, y, z)`.
+ *
+ * @param[out] link the link's index; may be NULL
+ */
+template <typename... Params>
+static inline pdl_status
+pdl_chain_add_kernel(pdl_chain *chain, uint32_t *link, const pdl_launch_desc &desc,
+                     void (*kernel)(Params...), typename pdl_exactly_<Params>::type... args)
+{
+    pdl_kernel *made;
+    const pdl_status status = pdl_typed_kernels_<Params...>::get(kernel, &made);
+    if (status != PDL_SUCCESS) {
+        return status;
+    }
+    void *values[] = {const_cast<char *>(&reinterpret_cast<const volatile char &>(args))...,
+                      nullptr};
+    return pdl_chain_add(chain, made, &desc, values, nullptr, 0, link);
 }
 
 #endif /* __cplusplus */

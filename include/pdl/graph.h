@@ -70,6 +70,8 @@ typedef struct pdl_full_dependency {
     const char *producer_name;       /**< The driver's (mangled for C++), as long as the code is
                                         loaded; "" if unknown. */
     const char *consumer_name;       /**< Likewise. */
+    const char *why;                 /**< The reason as a clause, such as "there is a memset
+                                        between them". Static. */
     uint32_t reason;                 /**< A pdl_full_reason. */
     uint32_t between_type;           /**< CUgraphNodeType of `between`. */
 } pdl_full_dependency;
@@ -99,26 +101,13 @@ typedef struct pdl_census {
  * Counts the edges of a graph by kind and reports where overlap was lost, with the reason if
  * known.
  *
- * Child graphs and the bodies of conditional nodes count as one node. Maps to cuGraphGetNodes,
+ * With the nodes of child graphs; the body of a conditional node is a graph of its own. The graph of
+ * a capture that goes on (cuStreamGetCaptureInfo) can be counted too. Maps to cuGraphGetNodes,
  * cuGraphGetEdges and cuGraphNodeGetType.
  * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NOT_SUPPORTED,
  * PDL_ERROR_OUT_OF_MEMORY, PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census);
-
-/**
- * Counts the edges of what a stream has captured so far, as pdl_graph_census() does for a graph,
- * including what other streams of the same capture have added. The capture continues.
- *
- * Maps to cuStreamGetCaptureInfo and the calls of pdl_graph_census().
- * @param stream a stream that is capturing; NULL is the legacy default stream, which never is
- * Errors: those of pdl_graph_census(), PDL_ERROR_INVALID_ARGUMENT also where the stream does not
- * capture or its capture has failed, PDL_ERROR_INVALID_HANDLE.
- */
-PDL_API pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census);
-
-/** One clause for a reason, such as "there is a memset between them". Static. */
-PDL_API const char *pdl_full_reason_string(pdl_full_reason reason);
 
 /**
  * Adds a kernel node to a graph.

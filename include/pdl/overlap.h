@@ -56,9 +56,6 @@ typedef enum pdl_condition {
  */
 PDL_API const char *pdl_condition_name(pdl_condition condition);
 
-/** The text of a condition, one clause. Static. */
-PDL_API const char *pdl_condition_string(pdl_condition condition);
-
 /** The result of a condition. */
 typedef struct pdl_condition_report {
     uint32_t condition; /**< A pdl_condition. */

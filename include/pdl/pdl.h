@@ -85,7 +85,7 @@ struct CUgraphDeviceUpdatableNode_st;
  * ---------------------------------------------------------------------------------------------- */
 
 /**
- * The list of statuses: X(name, value, message). Values are never reused.
+ * The list of statuses: X(name, value, message). Values are never reused; pdl/rtc.h has others.
  *
  * The first column without its prefix is what pdl_status_name() returns.
  */
@@ -128,12 +128,7 @@ struct CUgraphDeviceUpdatableNode_st;
     X(PDL_ERROR_ARGUMENT_SIZE, -35,                                                                \
       "the sizes of the arguments differ from the kernel's parameters")                            \
     X(PDL_ERROR_WRONG_DEVICE, -36, "the object belongs to another device")                         \
-    X(PDL_ERROR_NO_COMPILER, -37, "no run-time compiler is installed (libnvrtc cannot be loaded)") \
-    X(PDL_ERROR_COMPILER_TOO_OLD, -38, "the run-time compiler is too old")                         \
-    X(PDL_ERROR_COMPILE, -39, "the source does not compile")                                       \
     X(PDL_ERROR_CANCELLED, -40, "the caller cancelled the call")                                   \
-    X(PDL_ERROR_OPTION, -41, "the compiler option is not accepted")                                \
-    X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")                                   \
     X(PDL_ERROR_CAPTURE, -43, "the stream capture is broken, or none is in progress")
 
 /** The result of a call: PDL_SUCCESS (0) or a negative error. See ::PDL_STATUS_LIST. */
@@ -171,13 +166,6 @@ typedef struct pdl_error {
 PDL_API const char *pdl_status_name(pdl_status status);
 
 /**
- * The message of a status, one clause without a full stop.
- *
- * The string is static. Thread-safe. Cannot fail.
- */
-PDL_API const char *pdl_status_string(pdl_status status);
-
-/**
  * The details of the last libpdl call that failed on the calling thread.
  *
  * Like errno it is not cleared by success. Never NULL: before any failure its status is 0. The
@@ -211,11 +199,7 @@ typedef enum pdl_overlap {
      * kernel may have a race that is not found: see ::pdl_proof and ::pdl_reason. */
     PDL_OVERLAP_AUTO = 1,
     /** Under the same conditions; otherwise the launch fails and nothing is launched. */
-    PDL_OVERLAP_REQUIRE = 2,
-    /** As PDL_OVERLAP_AUTO while the stream captures into a graph, and in graphs and chains;
-     * otherwise the launch is ordinary. Asks the driver (cuStreamIsCapturing) at each launch that
-     * could overlap. */
-    PDL_OVERLAP_CAPTURE = 3
+    PDL_OVERLAP_REQUIRE = 2
 } pdl_overlap;
 
 /** Why an overlap was or was not granted. No value is also a pdl_overlap, so that a descriptor with
@@ -223,19 +207,18 @@ typedef enum pdl_overlap {
 typedef enum pdl_reason {
     PDL_REASON_GRANTED = 16,       /**< Granted: the launch carries the PDL attribute. */
     PDL_REASON_NOT_REQUESTED = 17, /**< The descriptor has PDL_OVERLAP_NONE. */
-    PDL_REASON_DISABLED = 18,      /**< PDL_OVERLAP=0, or pdl_overlap_enable(0). */
+    PDL_REASON_DISABLED = 18,      /**< PDL_OVERLAP=0, or `off` of a policy. */
     PDL_REASON_DEVICE = 19,        /**< The device's compute capability is below 9.0. */
     PDL_REASON_CODE = 20,        /**< The kernel was compiled for less than 9.0: no waits in it. */
     PDL_REASON_NO_WAIT = 21,     /**< The kernel is known not to wait: a data race. */
     PDL_REASON_COOPERATIVE = 22, /**< A cooperative launch never starts early. */
-    PDL_REASON_KERNEL = 23,      /**< pdl_kernel_enable_overlap(kernel, 0). */
     /** It is unknown whether the kernel waits: its code is not available or cannot be read. */
     PDL_REASON_WAITS_UNKNOWN = 24,
     /** A predecessor does not wait, so the kernel's wait does not cover earlier kernels. Chains and
      * hand-built graphs. */
     PDL_REASON_PREDECESSOR = 25,
     PDL_REASON_NOT_CAPTURING = 26, /**< Only launches that are captured may overlap. */
-    PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. 27 is not used. */
+    PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. 23 and 27 are not used. */
     /** PDL_OVERLAP_STRICT=1, and the kernel is not proved to wait on every path before it touches
      * memory. */
     PDL_REASON_STRICT = 29,
@@ -248,16 +231,6 @@ typedef enum pdl_reason {
 
 /** One clause for a reason, such as "the device is below compute capability 9.0". Static. */
 PDL_API const char *pdl_reason_string(pdl_reason reason);
-
-/**
- * Turns overlap off (0) or on again for all later launches of the process, for debugging at run
- * time.
- *
- * Off has the effect of `PDL_OVERLAP=0`: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails.
- * It cannot turn on overlap that the environment turned off. A chain or graph that is built keeps
- * its edges until it is built again. Thread-safe. Cannot fail.
- */
-PDL_API void pdl_overlap_enable(uint32_t enabled);
 
 /* ------------------------------------------------------------------------------------------------
  * Device
@@ -298,30 +271,16 @@ typedef struct pdl_device_info {
 #define PDL_DEVICE_INFO_INIT PDL_SIZED_INIT_(pdl_device_info)
 
 /**
- * Counts the devices of the driver.
- *
- * Maps to cuDeviceGetCount, asked once. Errors: the four of driver loading (PDL_ERROR_NO_DRIVER,
- * PDL_ERROR_STUB_DRIVER, PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE).
- */
-PDL_API pdl_status pdl_device_count(int *count);
-
-/**
  * Reports the properties of a device and whether launches may overlap on it.
  *
- * Needs no context. Maps to cuDeviceGetAttribute and cuDeviceGetName, called once per device.
- * @param device the ordinal, from 0
+ * Needs a context for -1 only. Maps to cuDeviceGetAttribute and cuDeviceGetName, called once per device.
+ * @param device the ordinal, from 0; -1: the current context's (cuCtxGetDevice)
  * @param[in,out] info its size field says how much of it the caller knows
- * Errors: those of pdl_device_count(), PDL_ERROR_INVALID_DEVICE, PDL_ERROR_INVALID_ARGUMENT.
+ * Errors: the four of driver loading (PDL_ERROR_NO_DRIVER, PDL_ERROR_STUB_DRIVER,
+ * PDL_ERROR_DRIVER_TOO_OLD, PDL_ERROR_NO_DEVICE), PDL_ERROR_INVALID_DEVICE (also past the last
+ * device), PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_ARGUMENT.
  */
 PDL_API pdl_status pdl_device_get(int device, pdl_device_info *info);
-
-/**
- * Returns the device of the calling thread's current context.
- *
- * Maps to cuCtxGetDevice. Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT,
- * PDL_ERROR_INVALID_ARGUMENT.
- */
-PDL_API pdl_status pdl_device_current(int *device);
 
 /* ------------------------------------------------------------------------------------------------
  * Kernel
@@ -422,74 +381,78 @@ typedef struct pdl_kernel_info {
 /** Initializer of a pdl_kernel_info. */
 #define PDL_KERNEL_INFO_INIT PDL_SIZED_INIT_(pdl_kernel_info)
 
+/** A kernel image: PTX text, a cubin or a fatbin. Opaque. Thread-safe. */
+typedef struct pdl_image pdl_image;
+
+/**
+ * Loads an image, and reads of each of its kernels whether it waits and triggers.
+ *
+ * The bytes are copied; PTX text need not end in a NUL. The driver loads the image when the first
+ * kernel is taken from it, so an image for pdl_kernel_from_function() is not loaded twice. Waits and
+ * triggers are those of the code that the present devices run. They stay unknown for a kernel that
+ * calls external code, or if the image is compressed and the library for that (libzstd.so.1,
+ * liblz4.so.1) is missing: see `waits` of pdl_kernel_info.
+ * @param image the bytes
+ * @param size how many bytes there are
+ * @param[out] loaded freed with pdl_image_free()
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE,
+ * PDL_ERROR_OUT_OF_MEMORY.
+ */
+PDL_API pdl_status pdl_image_load(const void *image, size_t size, pdl_image **loaded);
+
+/**
+ * As pdl_image_load(), with the image read from a file.
+ *
+ * Errors: also PDL_ERROR_FILE, with the C library's reason in the message.
+ */
+PDL_API pdl_status pdl_image_load_file(const char *path, pdl_image **loaded);
+
+/**
+ * Makes a kernel from the entry of an image that has this name.
+ *
+ * Needs no context; one kernel serves every device, as with pdl_kernel_from_kernel(). Maps to
+ * cuLibraryLoadData (once per image) and cuLibraryGetKernel.
+ * @param name the entry's name in the image: plain for extern "C", otherwise mangled
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX compiler's log in the
+ * message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND, PDL_ERROR_OUT_OF_MEMORY.
+ */
+PDL_API pdl_status pdl_image_kernel(pdl_image *image, const char *name, pdl_kernel **kernel);
+
+/**
+ * Frees an image. NULL is allowed. Its kernels stay valid: the last one of them to be destroyed
+ * unloads the code (cuLibraryUnload), after which no launch of it may be in flight.
+ */
+PDL_API void pdl_image_free(pdl_image *image);
+
 /**
  * Makes a kernel from a CUfunction.
  *
  * The function's context must be current. The function still belongs to its module: unload that
- * only after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx. Errors: driver loading,
- * PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_HANDLE.
+ * only after pdl_kernel_destroy(). Launches go through cuLaunchKernelEx.
+ * @param image what the function's module was loaded from, so that libpdl can read whether the
+ * kernel waits and triggers; NULL: that is unknown. If the driver reports another code version than
+ * the image has for the device, it stays unknown. Maps to cuFuncGetName (CUDA 12.3; unknown before).
+ * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT,
+ * PDL_ERROR_INVALID_HANDLE, PDL_ERROR_NOT_FOUND (the image has no kernel of the function's name),
+ * PDL_ERROR_OUT_OF_MEMORY.
  */
-PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel);
+PDL_API pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_image *image,
+                                            pdl_kernel **kernel);
 
 /**
  * Makes a kernel from a CUkernel, which serves every device.
  *
  * Needs no context. The CUkernel still belongs to its CUlibrary: unload that only after
  * pdl_kernel_destroy(). Launches go through cuLaunchKernelEx on the stream's device, which for a
- * default stream is the current context's. Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT,
- * PDL_ERROR_OUT_OF_MEMORY.
+ * default stream is the current context's.
+ * @param image as for pdl_kernel_from_function(). Maps to cuKernelGetName.
+ * Errors: those of pdl_kernel_from_function() that need no context.
  */
-PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel);
+PDL_API pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_image *image,
+                                          pdl_kernel **kernel);
 
-/**
- * As pdl_kernel_from_function(), with the image that the function's module was loaded from, so that
- * libpdl can read whether the kernel waits and triggers.
- *
- * The image is read now and not kept. If the driver reports another code version than the image
- * has for the device, waits and triggers stay unknown. Maps to cuFuncGetName (CUDA 12.3; before
- * that they stay unknown too).
- * @param image the bytes: PTX text, a cubin or a fatbin
- * @param size how many bytes there are Errors: those of pdl_kernel_from_function(),
- * PDL_ERROR_INVALID_IMAGE, PDL_ERROR_NOT_FOUND (the image has no kernel of the function's name),
- * PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
-                                                  size_t size, pdl_kernel **kernel);
-
-/** The same for a CUkernel: see pdl_kernel_from_kernel(). Maps to cuKernelGetName. */
-PDL_API pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, const void *image,
-                                                size_t size, pdl_kernel **kernel);
-
-/**
- * Loads an image (PTX text, cubin or fatbin) and makes a kernel from the entry of that name.
- *
- * Needs no context; one kernel serves every device, as with pdl_kernel_from_kernel(). The image is
- * not kept and may be freed; PTX text need not end in a NUL. The loaded code belongs to the kernel.
- * Waits and triggers are read from the code that the present devices run. They stay unknown if it
- * calls external code, or is compressed and the library for that (libzstd.so.1, liblz4.so.1) is
- * missing: see `waits` of pdl_kernel_info. Maps to cuLibraryLoadData and cuLibraryGetKernel.
- * @param image the bytes
- * @param size how many bytes there are
- * @param name the entry's name in the image: plain for extern "C", otherwise mangled
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_INVALID_IMAGE (with the PTX
- * compiler's log in the message), PDL_ERROR_NO_KERNEL_IMAGE, PDL_ERROR_NOT_FOUND,
- * PDL_ERROR_OUT_OF_MEMORY.
- */
-PDL_API pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
-                                         pdl_kernel **kernel);
-
-/**
- * As pdl_kernel_from_image(), with the image read from a file.
- *
- * Errors: also PDL_ERROR_FILE, with the C library's reason in the message.
- */
-PDL_API pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel);
-
-/**
- * Frees a kernel, and unloads the image if libpdl loaded it (cuLibraryUnload). NULL is allowed.
- *
- * No launch of it may be in flight if libpdl loaded the image.
- */
+/** Frees a kernel. NULL is allowed. No launch of it may be in flight if it was made by
+ * pdl_image_kernel(). */
 PDL_API void pdl_kernel_destroy(pdl_kernel *kernel);
 
 /**
@@ -515,11 +478,10 @@ PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_k
 
 /**
  * Analyses the code of a kernel ahead of its first launch, without the budget that bounds the
- * analysis that a first launch, pdl_kernel_from_image() and the like make, and reports the result.
+ * analysis that a first launch or the making of a kernel from an image has, and reports the result.
  *
  * Later launches are decided by it. An image is analysed once per process and kind of device; a
- * kernel whose code is not known, that never waits or is declared, is not analysed. Copies of images
- * above the budget are kept for this, 64 MiB at most; others are not analysed.
+ * kernel whose code is not known, that never waits or is declared, is not analysed.
  * The context is as for pdl_kernel_get(). Thread-safe.
  * @param device the ordinal, or -1 for the current context's
  * @param proof the result
@@ -535,15 +497,6 @@ PDL_API pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *p
  * process. Thread-safe. Cannot fail.
  */
 PDL_API const char *pdl_proof_missing(void);
-
-/**
- * Turns overlap off (0) or on again for the launches of one kernel, for debugging. Other kernels
- * are not affected.
- *
- * Off: PDL_OVERLAP_AUTO serializes, PDL_OVERLAP_REQUIRE fails, with PDL_REASON_KERNEL. Thread-safe.
- * Errors: PDL_ERROR_INVALID_ARGUMENT.
- */
-PDL_API pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled);
 
 /**
  * Attributes of a kernel that can be set. The values are those of CUfunction_attribute; newer ones
@@ -573,16 +526,6 @@ typedef enum pdl_kernel_attribute {
  * PDL_ERROR_NOT_SUPPORTED (the driver does not know it, or it cannot be set), PDL_ERROR_DRIVER.
  */
 PDL_API pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32_t value);
-
-/**
- * The driver's handle of a kernel, for calls that libpdl does not make.
- *
- * It belongs to the kernel. For a kernel from a function or a symbol the device must be the current
- * context's. Maps to cuKernelGetFunction, or cudaGetFuncBySymbol on first use.
- * @param device the ordinal, or -1 for the current context's
- * Errors: those of pdl_kernel_get().
- */
-PDL_API pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st **function);
 
 /* ------------------------------------------------------------------------------------------------
  * Launch
@@ -696,10 +639,11 @@ typedef struct pdl_launch_desc {
     uint32_t cooperative;
 
     /** Recorded when every block has triggered or ended; the waiter still needs the kernel-side
-     * wait to see this kernel's writes. Made with pdl_event_create(). PROGRAMMATIC_EVENT. */
+     * wait to see this kernel's writes. The driver takes only events without timing that are not
+     * interprocess (CU_EVENT_DISABLE_TIMING, cudaEventDisableTiming). PROGRAMMATIC_EVENT. */
     struct CUevent_st *trigger_event;
-    /** Recorded when every block has started. Does not order the kernel's writes. Made with
-     * pdl_event_create(). LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
+    /** Recorded when every block has started. Does not order the kernel's writes. As
+     * `trigger_event`. LAUNCH_COMPLETION_EVENT. CUDA 12.3. */
     struct CUevent_st *launch_event;
     /** 1: `trigger_event` counts a block as triggered when it starts. */
     uint32_t trigger_at_block_start;
@@ -795,6 +739,17 @@ typedef struct pdl_launch_report {
 PDL_API pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *const *args);
 
 /**
+ * Compares the sizes of arguments, and their number, with those of the kernel's parameters.
+ *
+ * Maps to cuKernelGetParamInfo or cuFuncGetParamInfo (CUDA 12.4; an older driver does not report
+ * them, and every argument is right). See PDL_LAUNCH() and PDL_SIZES(). Thread-safe.
+ * @param sizes in bytes, in the order of the parameters
+ * Errors: PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_ARGUMENT_SIZE, PDL_ERROR_OUT_OF_MEMORY,
+ * PDL_ERROR_DRIVER.
+ */
+PDL_API pdl_status pdl_kernel_check_args(pdl_kernel *kernel, const size_t *sizes, size_t count);
+
+/**
  * Reports what pdl_launch() would do with this kernel and descriptor, without launching.
  *
  * Returns the result of the checks of pdl_launch(). If they fail, the report is filled as far as
@@ -831,23 +786,6 @@ PDL_API pdl_status pdl_launch_occupancy(pdl_kernel *kernel, const pdl_launch_des
                                         pdl_occupancy *occupancy);
 
 /* ------------------------------------------------------------------------------------------------
- * Event
- * ---------------------------------------------------------------------------------------------- */
-
-/**
- * Creates an event that a launch can record (`trigger_event`, `launch_event`).
- *
- * The driver takes only events without timing that are not interprocess. The caller owns it: free
- * it with pdl_event_destroy(), cuEventDestroy or cudaEventDestroy. Maps to cuEventCreate with
- * CU_EVENT_DISABLE_TIMING in the current context.
- * Errors: driver loading, PDL_ERROR_INVALID_ARGUMENT, PDL_ERROR_NO_CONTEXT, PDL_ERROR_DRIVER.
- */
-PDL_API pdl_status pdl_event_create(struct CUevent_st **event);
-
-/** Destroys an event. NULL is allowed. Maps to cuEventDestroy. */
-PDL_API void pdl_event_destroy(struct CUevent_st *event);
-
-/* ------------------------------------------------------------------------------------------------
  * Inlines
  * ---------------------------------------------------------------------------------------------- */
 
@@ -862,6 +800,14 @@ static inline void pdl_launch_desc_init(pdl_launch_desc *desc)
     desc->default_stream = PDL_DEFAULT_STREAM;
 }
 
+/* PDL_LAUNCH() in builds that check. */
+static inline pdl_status pdl_launch_checked_(pdl_kernel *kernel, const pdl_launch_desc *desc,
+                                             void *const *args, const size_t *sizes, size_t count)
+{
+    const pdl_status status = pdl_kernel_check_args(kernel, sizes, count);
+    return status == PDL_SUCCESS ? pdl_launch(kernel, desc, args) : status;
+}
+
 #ifdef __cplusplus
 } /* extern "C" */
 
@@ -869,6 +815,17 @@ static inline void pdl_launch_desc_init(pdl_launch_desc *desc)
 template <size_t Count> struct pdl_packed_args_ {
     void *pointers[Count];
 };
+
+/** For PDL_SIZES(), which only deduces types: this function has no body. */
+template <typename... Args> struct pdl_sizes_ {
+    enum { count = sizeof...(Args) };
+    static const size_t *get()
+    {
+        static const size_t sizes[] = {sizeof(Args)...};
+        return sizes;
+    }
+};
+template <typename... Args> pdl_sizes_<Args...> pdl_sizes_of_(const Args &...args);
 
 template <typename... Args>
 static inline pdl_packed_args_<sizeof...(Args)> pdl_pack_args_(const Args &...args)
@@ -882,6 +839,12 @@ static inline pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc &d
 {
     return pdl_launch(kernel, &desc, args);
 }
+
+static inline pdl_status pdl_launch_checked_(pdl_kernel *kernel, const pdl_launch_desc &desc,
+                                             void *const *args, const size_t *sizes, size_t count)
+{
+    return pdl_launch_checked_(kernel, &desc, args, sizes, count);
+}
 #endif
 
 /**
@@ -894,48 +857,77 @@ static inline pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc &d
 #ifdef __cplusplus
 #define PDL_ARGS(...) (::pdl_pack_args_(__VA_ARGS__).pointers)
 #else
-#define PDL_ARGS(...)     ((void *[]){PDL_ARGS_CAT_(PDL_ARGS_COUNT_(__VA_ARGS__))(__VA_ARGS__)})
-#define PDL_ARGS_CAT_(n)  PDL_ARGS_CAT2_(n)
-#define PDL_ARGS_CAT2_(n) PDL_ARGS_##n##_
-#define PDL_ARGS_COUNT_(...)                                                                       \
-    PDL_ARGS_PICK_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,    \
-                   16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define PDL_ARGS_PICK_(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, \
-                       _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32,  \
-                       n, ...)                                                                     \
+#define PDL_ARGS(...) ((void *[]){PDL_EACH_(PDL_ADDRESS_, __VA_ARGS__)})
+#endif
+
+/**
+ * The sizes of arguments and their number, as pdl_kernel_check_args() and pdl_chain_add() take them:
+ * `pdl_chain_add(chain, kernel, &desc, PDL_ARGS(x, y), PDL_SIZES(x, y), &link)`.
+ */
+#ifdef __cplusplus
+#define PDL_SIZES(...)                                                                             \
+    (decltype(::pdl_sizes_of_(__VA_ARGS__))::get()),                                               \
+        (static_cast<size_t>(decltype(::pdl_sizes_of_(__VA_ARGS__))::count))
+#else
+#define PDL_SIZES(...)                                                                             \
+    ((const size_t[]){PDL_EACH_(sizeof, __VA_ARGS__)}), ((size_t)PDL_COUNT_(__VA_ARGS__))
+#endif
+
+/**
+ * A launch with its arguments: `PDL_LAUNCH(kernel, &desc, weights, x, y)` is
+ * pdl_launch(kernel, &desc, PDL_ARGS(weights, x, y)). Where NDEBUG is not defined, number and sizes
+ * of the arguments are checked first, by pdl_kernel_check_args().
+ */
+#ifdef NDEBUG
+#define PDL_LAUNCH(kernel, desc, ...) pdl_launch((kernel), (desc), PDL_ARGS(__VA_ARGS__))
+#else
+#define PDL_LAUNCH(kernel, desc, ...)                                                              \
+    pdl_launch_checked_((kernel), (desc), PDL_ARGS(__VA_ARGS__), PDL_SIZES(__VA_ARGS__))
+#endif
+
+#ifndef __cplusplus
+#define PDL_ADDRESS_(a)    (void *)&(a)
+#define PDL_EACH_(of, ...) PDL_CAT_(PDL_COUNT_(__VA_ARGS__))(of, __VA_ARGS__)
+#define PDL_CAT_(n)        PDL_CAT2_(n)
+#define PDL_CAT2_(n)       PDL_EACH_##n##_
+#define PDL_COUNT_(...)                                                                            \
+    PDL_PICK_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, \
+              14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PDL_PICK_(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, \
+                  _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, n, ...)    \
     n
-#define PDL_ARGS_1_(a)       (void *)&(a)
-#define PDL_ARGS_2_(a, ...)  (void *)&(a), PDL_ARGS_1_(__VA_ARGS__)
-#define PDL_ARGS_3_(a, ...)  (void *)&(a), PDL_ARGS_2_(__VA_ARGS__)
-#define PDL_ARGS_4_(a, ...)  (void *)&(a), PDL_ARGS_3_(__VA_ARGS__)
-#define PDL_ARGS_5_(a, ...)  (void *)&(a), PDL_ARGS_4_(__VA_ARGS__)
-#define PDL_ARGS_6_(a, ...)  (void *)&(a), PDL_ARGS_5_(__VA_ARGS__)
-#define PDL_ARGS_7_(a, ...)  (void *)&(a), PDL_ARGS_6_(__VA_ARGS__)
-#define PDL_ARGS_8_(a, ...)  (void *)&(a), PDL_ARGS_7_(__VA_ARGS__)
-#define PDL_ARGS_9_(a, ...)  (void *)&(a), PDL_ARGS_8_(__VA_ARGS__)
-#define PDL_ARGS_10_(a, ...) (void *)&(a), PDL_ARGS_9_(__VA_ARGS__)
-#define PDL_ARGS_11_(a, ...) (void *)&(a), PDL_ARGS_10_(__VA_ARGS__)
-#define PDL_ARGS_12_(a, ...) (void *)&(a), PDL_ARGS_11_(__VA_ARGS__)
-#define PDL_ARGS_13_(a, ...) (void *)&(a), PDL_ARGS_12_(__VA_ARGS__)
-#define PDL_ARGS_14_(a, ...) (void *)&(a), PDL_ARGS_13_(__VA_ARGS__)
-#define PDL_ARGS_15_(a, ...) (void *)&(a), PDL_ARGS_14_(__VA_ARGS__)
-#define PDL_ARGS_16_(a, ...) (void *)&(a), PDL_ARGS_15_(__VA_ARGS__)
-#define PDL_ARGS_17_(a, ...) (void *)&(a), PDL_ARGS_16_(__VA_ARGS__)
-#define PDL_ARGS_18_(a, ...) (void *)&(a), PDL_ARGS_17_(__VA_ARGS__)
-#define PDL_ARGS_19_(a, ...) (void *)&(a), PDL_ARGS_18_(__VA_ARGS__)
-#define PDL_ARGS_20_(a, ...) (void *)&(a), PDL_ARGS_19_(__VA_ARGS__)
-#define PDL_ARGS_21_(a, ...) (void *)&(a), PDL_ARGS_20_(__VA_ARGS__)
-#define PDL_ARGS_22_(a, ...) (void *)&(a), PDL_ARGS_21_(__VA_ARGS__)
-#define PDL_ARGS_23_(a, ...) (void *)&(a), PDL_ARGS_22_(__VA_ARGS__)
-#define PDL_ARGS_24_(a, ...) (void *)&(a), PDL_ARGS_23_(__VA_ARGS__)
-#define PDL_ARGS_25_(a, ...) (void *)&(a), PDL_ARGS_24_(__VA_ARGS__)
-#define PDL_ARGS_26_(a, ...) (void *)&(a), PDL_ARGS_25_(__VA_ARGS__)
-#define PDL_ARGS_27_(a, ...) (void *)&(a), PDL_ARGS_26_(__VA_ARGS__)
-#define PDL_ARGS_28_(a, ...) (void *)&(a), PDL_ARGS_27_(__VA_ARGS__)
-#define PDL_ARGS_29_(a, ...) (void *)&(a), PDL_ARGS_28_(__VA_ARGS__)
-#define PDL_ARGS_30_(a, ...) (void *)&(a), PDL_ARGS_29_(__VA_ARGS__)
-#define PDL_ARGS_31_(a, ...) (void *)&(a), PDL_ARGS_30_(__VA_ARGS__)
-#define PDL_ARGS_32_(a, ...) (void *)&(a), PDL_ARGS_31_(__VA_ARGS__)
+#define PDL_EACH_1_(of, a)       of(a)
+#define PDL_EACH_2_(of, a, ...)  of(a), PDL_EACH_1_(of, __VA_ARGS__)
+#define PDL_EACH_3_(of, a, ...)  of(a), PDL_EACH_2_(of, __VA_ARGS__)
+#define PDL_EACH_4_(of, a, ...)  of(a), PDL_EACH_3_(of, __VA_ARGS__)
+#define PDL_EACH_5_(of, a, ...)  of(a), PDL_EACH_4_(of, __VA_ARGS__)
+#define PDL_EACH_6_(of, a, ...)  of(a), PDL_EACH_5_(of, __VA_ARGS__)
+#define PDL_EACH_7_(of, a, ...)  of(a), PDL_EACH_6_(of, __VA_ARGS__)
+#define PDL_EACH_8_(of, a, ...)  of(a), PDL_EACH_7_(of, __VA_ARGS__)
+#define PDL_EACH_9_(of, a, ...)  of(a), PDL_EACH_8_(of, __VA_ARGS__)
+#define PDL_EACH_10_(of, a, ...) of(a), PDL_EACH_9_(of, __VA_ARGS__)
+#define PDL_EACH_11_(of, a, ...) of(a), PDL_EACH_10_(of, __VA_ARGS__)
+#define PDL_EACH_12_(of, a, ...) of(a), PDL_EACH_11_(of, __VA_ARGS__)
+#define PDL_EACH_13_(of, a, ...) of(a), PDL_EACH_12_(of, __VA_ARGS__)
+#define PDL_EACH_14_(of, a, ...) of(a), PDL_EACH_13_(of, __VA_ARGS__)
+#define PDL_EACH_15_(of, a, ...) of(a), PDL_EACH_14_(of, __VA_ARGS__)
+#define PDL_EACH_16_(of, a, ...) of(a), PDL_EACH_15_(of, __VA_ARGS__)
+#define PDL_EACH_17_(of, a, ...) of(a), PDL_EACH_16_(of, __VA_ARGS__)
+#define PDL_EACH_18_(of, a, ...) of(a), PDL_EACH_17_(of, __VA_ARGS__)
+#define PDL_EACH_19_(of, a, ...) of(a), PDL_EACH_18_(of, __VA_ARGS__)
+#define PDL_EACH_20_(of, a, ...) of(a), PDL_EACH_19_(of, __VA_ARGS__)
+#define PDL_EACH_21_(of, a, ...) of(a), PDL_EACH_20_(of, __VA_ARGS__)
+#define PDL_EACH_22_(of, a, ...) of(a), PDL_EACH_21_(of, __VA_ARGS__)
+#define PDL_EACH_23_(of, a, ...) of(a), PDL_EACH_22_(of, __VA_ARGS__)
+#define PDL_EACH_24_(of, a, ...) of(a), PDL_EACH_23_(of, __VA_ARGS__)
+#define PDL_EACH_25_(of, a, ...) of(a), PDL_EACH_24_(of, __VA_ARGS__)
+#define PDL_EACH_26_(of, a, ...) of(a), PDL_EACH_25_(of, __VA_ARGS__)
+#define PDL_EACH_27_(of, a, ...) of(a), PDL_EACH_26_(of, __VA_ARGS__)
+#define PDL_EACH_28_(of, a, ...) of(a), PDL_EACH_27_(of, __VA_ARGS__)
+#define PDL_EACH_29_(of, a, ...) of(a), PDL_EACH_28_(of, __VA_ARGS__)
+#define PDL_EACH_30_(of, a, ...) of(a), PDL_EACH_29_(of, __VA_ARGS__)
+#define PDL_EACH_31_(of, a, ...) of(a), PDL_EACH_30_(of, __VA_ARGS__)
+#define PDL_EACH_32_(of, a, ...) of(a), PDL_EACH_31_(of, __VA_ARGS__)
 #endif
 
 #endif /* PDL_PDL_H */

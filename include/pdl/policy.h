@@ -8,7 +8,7 @@
  *
  * The environment has equivalents, read once, which override the program: an overlap that they
  * remove stays removed.
- * - `PDL_OVERLAP=capture` is `capture_only`.
+ * - `PDL_OVERLAP=0` is `off`, and `PDL_OVERLAP=capture` is `capture_only`.
  * - `PDL_OVERLAP_EXCLUDE=PATTERN[:PATTERN...]` adds to `exclude`.
  *
  * The last one is ignored in a program that has more rights than its user.
@@ -25,8 +25,12 @@ extern "C" {
 /** The policy for pdl_policy_set(). Start from PDL_POLICY_INIT, an empty policy. */
 typedef struct pdl_policy {
     uint32_t size; /**< sizeof(pdl_policy) as the caller was compiled. */
-    /** 1: only launches that a stream captures into a graph overlap, and nodes and chains, as if
-     * all descriptors had PDL_OVERLAP_CAPTURE. PDL_OVERLAP_REQUIRE fails elsewhere. */
+    /** 1: nothing overlaps (PDL_REASON_DISABLED), as with `PDL_OVERLAP=0`: for debugging at run
+     * time. A chain or graph that is built keeps its edges until it is built again. */
+    uint32_t off;
+    /** 1: only launches that a stream captures into a graph overlap, and nodes and chains
+     * (PDL_REASON_NOT_CAPTURING). PDL_OVERLAP_REQUIRE fails elsewhere. Asks the driver
+     * (cuStreamIsCapturing) at each launch that could overlap. */
     uint32_t capture_only;
     /** The kernels that never overlap (PDL_REASON_EXCLUDED): patterns of fnmatch(3), separated by
      * colons; NULL for none. A pattern is compared with the kernel's whole name and, for a mangled

@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pdl/detail/rtc_status.h>
 #include <pdl/pdl.h>
 
 #ifdef __cplusplus
@@ -193,7 +194,7 @@ PDL_API const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, co
  *
  * Each such kernel has its own copy of the text's `__device__` variables.
  * @param[out] kernel freed with pdl_kernel_destroy()
- * Errors: PDL_ERROR_NOT_FOUND, and those of pdl_kernel_from_image().
+ * Errors: PDL_ERROR_NOT_FOUND, and those of pdl_image_load() and pdl_image_kernel().
  */
 PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name,
                                         pdl_kernel **kernel);

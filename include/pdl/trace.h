@@ -53,7 +53,7 @@ typedef struct pdl_trace_launch {
  * Uses 48 bytes of device memory per block. Maps to cuMemAlloc and cuMemsetD8, and waits for them.
  * @param capacity blocks, of all launches between two calls of pdl_trace_reset(), 1 to 2^31 - 1.
  * Further reservations replace the oldest launches
- * Errors: those of pdl_device_count(), PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_ARGUMENT,
+ * Errors: those of driver loading, PDL_ERROR_NO_CONTEXT, PDL_ERROR_INVALID_ARGUMENT,
  * PDL_ERROR_OUT_OF_MEMORY.
  */
 PDL_API pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace);

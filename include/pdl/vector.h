@@ -86,7 +86,7 @@ typedef struct pdl_vector_plan {
  * @param[in,out] plan its size field says how much of it the caller knows
  * Errors: PDL_ERROR_INVALID_ARGUMENT (also an address that is not a multiple of its element's
  * size, and an output whose rows overlap), PDL_ERROR_DESC_SIZE, those of pdl_device_get() and, for
- * -1, pdl_device_current().
+ * -1: the current context's.
  */
 PDL_API pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count,
                                         int64_t rows, int64_t columns, int device,

@@ -14,7 +14,6 @@
 
 #include "code/fatbin.h"
 #include "core/array.h"
-#include "core/hash.h"
 #include "os/compiler.h"
 #include "os/lock.h"
 #include "os/module.h"
@@ -31,71 +30,17 @@ struct wrapper {
         *inputs; /* LINKED: the fatbins that it was linked from, up to NULL */
 };
 
-struct found {
-    uint64_t hash[2];          /* of the name */
-    const unsigned char *data; /* the fatbin that it is in */
-    uint32_t target;
-    uint8_t ptx;
-    uint8_t waits;
-    uint8_t triggers;
-    uint8_t why;
-    struct pdl_untold_bounds bounds;
-};
-
 struct index {
     struct index *next;
     uintptr_t base;
     uint64_t build;
     uint32_t capability;
     bool ptx_only;
-    enum pdl_why why; /* not all could be read */
-    const unsigned char *reading;
-    struct found *found;
-    uint32_t count;
-    size_t capacity;
+    enum pdl_why why;            /* not all could be read */
+    struct pdl_scan_table table; /* each row with the fatbin that the kernel is in */
 };
 
 /* ---- the index -------------------------------------------------------------------------------- */
-
-static void hash_name(const char *name, size_t length, uint64_t hash[2])
-{
-    uint64_t other = length; /* a polynomial */
-    for (size_t i = 0; i < length; i++) {
-        other = (other << 5 | other >> 59) * 0x9e3779b97f4a7c15u + (unsigned char)name[i];
-    }
-    hash[0] = pdl_hash(PDL_HASH_START, name, length);
-    hash[1] = other;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct found *first = a;
-    const struct found *second = b;
-    const int order = (first->hash[0] > second->hash[0]) - (first->hash[0] < second->hash[0]);
-    return order != 0 ? order
-                      : (first->hash[1] > second->hash[1]) - (first->hash[1] < second->hash[1]);
-}
-
-static bool add(void *context, const char *name, size_t length,
-                const struct pdl_scan_answer *answer)
-{
-    struct index *index = context;
-    if (!PDL_ARRAY_ROOM(index->found, index->count, index->capacity)) {
-        return false;
-    }
-    struct found *found = &index->found[index->count++];
-    *found = (struct found){
-        .data = index->reading,
-        .target = answer->target,
-        .ptx = answer->ptx,
-        .waits = (uint8_t)answer->waits,
-        .triggers = (uint8_t)answer->triggers,
-        .why = (uint8_t)answer->why,
-        .bounds = answer->bounds,
-    };
-    hash_name(name, length, found->hash);
-    return true;
-}
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -179,9 +124,9 @@ static bool is_input(const struct wrappers *wrappers, const unsigned char *data)
 static enum pdl_why read_fatbin(const unsigned char *data, size_t room, struct index *index)
 {
     const size_t size = pdl_fatbin_size(data, room);
-    return size > 0
-               ? pdl_scan_fatbin_each(data, size, index->capability, index->ptx_only, add, index)
-               : PDL_WHY_DAMAGED;
+    return size > 0 ? pdl_scan_fatbin_each(data, size, index->capability, index->ptx_only,
+                                           pdl_scan_keep, &index->table)
+                    : PDL_WHY_DAMAGED;
 }
 
 /* What was linked holds the code of its inputs. Where it has none for the device, the driver would
@@ -196,7 +141,7 @@ static void read_object(const struct pdl_module *object, struct index *index)
     }
     for (uint32_t i = 0; i < wrappers.count && index->why != PDL_WHY_NO_MEMORY; i++) {
         const unsigned char *data = wrappers.items[i].data;
-        index->reading = data;
+        index->table.reading = data;
         if (!is_input(&wrappers, data)) {
             const enum pdl_why why = read_fatbin(data, pdl_module_room(object, data), index);
             index->why = why != PDL_WHY_NOTHING && why != PDL_WHY_NOT_FOUND ? why : index->why;
@@ -204,14 +149,12 @@ static void read_object(const struct pdl_module *object, struct index *index)
     }
     free(wrappers.items);
     free(wrappers.inputs);
-    if (index->count > 0) {
-        qsort(index->found, index->count, sizeof(index->found[0]), compare);
-    }
+    pdl_scan_sort(&index->table);
 }
 
 static void free_index(struct index *index)
 {
-    free(index->found);
+    free(index->table.rows);
     free(index);
 }
 
@@ -278,32 +221,21 @@ struct sources {
 };
 
 /* Where an object brings several codes of a name, the driver's versions tell them apart. */
-static struct pdl_scan_answer look_up(const struct index *index, const struct found *wanted,
+static struct pdl_scan_answer look_up(const struct index *index, const char *name,
                                       const struct pdl_object_code *code, struct sources *sources)
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NOT_FOUND};
     bool first = true;
-    const struct found *at = index->count > 0 ? bsearch(wanted, index->found, index->count,
-                                                        sizeof(index->found[0]), compare)
-                                              : NULL;
-    while (at != NULL && at > index->found && compare(at - 1, wanted) == 0) {
-        at--;
-    }
-    for (; at != NULL && at < index->found + index->count && compare(at, wanted) == 0; at++) {
-        struct pdl_scan_answer found = {
-            .waits = (pdl_known)at->waits,
-            .triggers = (pdl_known)at->triggers,
-            .why = (enum pdl_why)at->why,
-            .target = at->target,
-            .ptx = at->ptx != 0,
-            .bounds = at->bounds,
-        };
+    uint32_t count;
+    const struct pdl_scan_row *at = pdl_scan_find(&index->table, name, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pdl_scan_answer found = pdl_scan_answer_of(&at[i]);
         if (found.target != (found.ptx ? code->ptx_version : code->binary_version)) {
             answer.why = first ? PDL_WHY_VERSION : answer.why;
             continue;
         }
         if (sources->count < sizeof(sources->data) / sizeof(sources->data[0])) {
-            sources->data[sources->count] = at->data;
+            sources->data[sources->count] = at[i].data;
         }
         sources->count++;
         answer = first ? found : pdl_scan_either(answer, found);
@@ -316,13 +248,11 @@ static struct pdl_scan_answer ask_object(const struct pdl_module *object, const 
                                          const struct pdl_object_code *code)
 {
     struct pdl_scan_answer answer = {.why = PDL_WHY_NO_MEMORY};
-    struct found wanted = {.target = 0};
     struct sources sources = {.count = 0};
-    hash_name(name, strlen(name), wanted.hash);
     pdl_lock_take(&lock);
     const struct index *index = index_of(object, code->capability);
     if (index != NULL) {
-        answer = look_up(index, &wanted, code, &sources);
+        answer = look_up(index, name, code, &sources);
         if (index->why != PDL_WHY_NOTHING) { /* more of it may be where nothing could be read */
             answer = (struct pdl_scan_answer){.why = index->why};
         }
@@ -332,9 +262,10 @@ static struct pdl_scan_answer ask_object(const struct pdl_module *object, const 
     for (uint32_t i = 0; i < sources.count && answer.why != PDL_WHY_NO_MEMORY; i++) {
         struct pdl_proof_answer proof = {.state = PDL_PROOF_STATE_UNREAD};
         if (i < sizeof(sources.data) / sizeof(sources.data[0])) {
-            proof = pdl_proof_of(sources.data[i], pdl_module_room(object, sources.data[i]),
-                                 object->unloads + 1, name, code->capability, answer.waits,
-                                 code->unlimited);
+            const struct pdl_proof_image image = {.bytes = sources.data[i],
+                                                  .size = pdl_module_room(object, sources.data[i]),
+                                                  .stamp = object->unloads + 1};
+            proof = pdl_proof_of(&image, name, code->capability, answer.waits, code->unlimited);
         }
         answer.proof = i == 0 ? proof : pdl_proof_both(&answer.proof, &proof);
     }

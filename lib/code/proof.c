@@ -192,8 +192,7 @@ struct results {
     struct verdict *verdicts; /* by name */
     char *texts;
     size_t capacity, room;
-    unsigned char *image; /* a copy, if it was above the budget */
-    bool failed;          /* there was no memory */
+    bool failed; /* there was no memory */
 };
 
 /* Images that were analysed, newest first. An address tells an image as long as its stamp is the present one. */
@@ -209,15 +208,6 @@ struct entry {
 
 static _Atomic(struct entry *) entries;
 static atomic_size_t kept;
-
-static void hash_name(const char *name, uint64_t hash[2])
-{
-    hash[0] = hash[1] = PDL_HASH_START;
-    for (; *name != '\0'; name++) { /* the second one is a polynomial */
-        hash[0] = pdl_hash(hash[0], name, 1);
-        hash[1] = (hash[1] << 5 | hash[1] >> 59) * 0x9e3779b97f4a7c15u + (unsigned char)*name;
-    }
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -249,7 +239,7 @@ static void add_verdict(void *context, const struct pdl_inspect_proof *proof)
         .shown = (uint8_t)seen->shown,
         .waits_always = (uint8_t)seen->waits_always,
     };
-    hash_name(seen->kernel, verdict->name);
+    pdl_hash_name(seen->kernel, strlen(seen->kernel), verdict->name);
 }
 
 static void free_results(struct results *results)
@@ -257,21 +247,18 @@ static void free_results(struct results *results)
     if (results != NULL) {
         free(results->verdicts);
         free(results->texts);
-        free(results->image);
         free(results);
     }
 }
 
-static size_t bytes_of(const struct results *results, size_t size)
+static size_t bytes_of(const struct results *results)
 {
     return sizeof(struct entry) + sizeof(*results) +
-           results->capacity * sizeof(results->verdicts[0]) + results->room +
-           (results->image != NULL ? size : 0);
+           results->capacity * sizeof(results->verdicts[0]) + results->room;
 }
 
 /* NULL without memory. */
-static struct results *analyse(const void *image, size_t size, uint32_t capability, bool unlimited,
-                               bool keep)
+static struct results *analyse(const struct entry *key, bool unlimited)
 {
     const struct pdl_proof_options options = {.size = sizeof(options),
                                               .flags = PDL_PROOF_NO_SOURCES,
@@ -282,22 +269,16 @@ static struct results *analyse(const void *image, size_t size, uint32_t capabili
         return NULL;
     }
     const pdl_status status =
-        inspector.memory(image, size, "the image",
+        inspector.memory(key->address, key->size, "the image",
                          (const struct pdl_inspect_options *)(const void *)&options, &inspection);
     made->state = status == PDL_SUCCESS           ? PDL_PROOF_STATE_PROVED
                   : status == PDL_ERROR_CANCELLED ? PDL_PROOF_STATE_BUDGET
                                                   : PDL_PROOF_STATE_UNREAD;
     if (status == PDL_SUCCESS) {
-        made->failed =
-            inspector.each(inspection, (int32_t)capability, add_verdict, made) != PDL_SUCCESS ||
-            made->failed;
+        made->failed = inspector.each(inspection, (int32_t)key->capability, add_verdict, made) !=
+                           PDL_SUCCESS ||
+                       made->failed;
         inspector.destroy(inspection);
-    } else if (made->state == PDL_PROOF_STATE_BUDGET && keep &&
-               atomic_load_explicit(&kept, memory_order_relaxed) + size < MOST_KEPT) {
-        made->image = (unsigned char *)malloc(size);
-        if (made->image != NULL) {
-            memcpy(made->image, image, size);
-        }
     }
     if (made->failed || status == PDL_ERROR_OUT_OF_MEMORY) {
         free_results(made);
@@ -348,18 +329,15 @@ static const struct results *publish(const struct entry *key, const struct resul
 }
 
 /* What results say of a kernel. */
-static struct pdl_proof_answer answer_of(const struct results *results, const struct entry *key,
-                                         const char *name)
+static struct pdl_proof_answer answer_of(const struct results *results, const char *name)
 {
     struct pdl_proof_answer answer = {.state = PDL_PROOF_STATE_UNREAD};
-    answer.hash = key->hash;
-    answer.size = key->size;
     if (results == NULL || results->state != PDL_PROOF_STATE_PROVED) {
         answer.state = results != NULL ? results->state : answer.state;
         return answer;
     }
     struct verdict wanted = {.race = 0};
-    hash_name(name, wanted.name);
+    pdl_hash_name(name, strlen(name), wanted.name);
     const struct verdict *const found =
         results->count == 0
             ? NULL
@@ -377,49 +355,53 @@ static struct pdl_proof_answer answer_of(const struct results *results, const st
     return answer;
 }
 
-struct pdl_proof_answer pdl_proof_look(const void *image, size_t size, unsigned long long stamp,
-                                       const char *name, uint32_t capability, bool unlimited)
+struct pdl_proof_answer pdl_proof_look(const struct pdl_proof_image *image, const char *name,
+                                       uint32_t capability, bool unlimited)
 {
     if (pdl_proof_load() != NULL) {
         return (struct pdl_proof_answer){.state = PDL_PROOF_STATE_NO_LIBRARY};
     }
-    if (pdl_fatbin_is((const unsigned char *)image, size)) { /* others may follow */
-        size = pdl_fatbin_size((const unsigned char *)image, size);
+    struct entry key = {.hash = image->hash,
+                        .size = image->size,
+                        .capability = capability,
+                        .address = image->bytes,
+                        .stamp = image->stamp};
+    if (pdl_fatbin_is((const unsigned char *)image->bytes, image->size)) { /* others may follow */
+        key.size = pdl_fatbin_size((const unsigned char *)image->bytes, image->size);
     }
-    struct entry key = {.size = size, .capability = capability, .address = image, .stamp = stamp};
     const struct entry *const head = atomic_load_explicit(&entries, memory_order_acquire);
-    const struct entry *found = stamp != 0 ? find(head, &key, unlimited) : NULL;
+    const struct entry *found = key.stamp != 0 ? find(head, &key, unlimited) : NULL;
     if (found != NULL) {
-        key.hash = found->hash;
-        return answer_of(found->results, &key, name);
+        return answer_of(found->results, name);
     }
     struct entry by_hash = key;
-    key.hash = by_hash.hash = pdl_hash(PDL_HASH_START, image, size);
     by_hash.stamp = 0;
+    if (by_hash.hash == 0) {
+        by_hash.hash = pdl_hash(PDL_HASH_START, key.address, key.size);
+    }
     found = find(head, &by_hash, unlimited);
     const struct results *results = found != NULL ? found->results : NULL;
     struct results *mine = NULL;
     if (results == NULL) {
-        mine = analyse(image, size, capability, unlimited, stamp == 0);
-        results = mine != NULL ? publish(&by_hash, mine, bytes_of(mine, size), unlimited) : NULL;
+        mine = analyse(&key, unlimited);
+        results = mine != NULL ? publish(&by_hash, mine, bytes_of(mine), unlimited) : NULL;
     }
-    if (results != NULL && stamp != 0) {
+    if (results != NULL && key.stamp != 0) {
         (void)publish(&key, results, sizeof(key), unlimited);
     }
-    const struct pdl_proof_answer answer = answer_of(results != NULL ? results : mine, &key, name);
+    const struct pdl_proof_answer answer = answer_of(results != NULL ? results : mine, name);
     if (results != mine) {
         free_results(mine);
     }
     return answer;
 }
 
-struct pdl_proof_answer pdl_proof_of(const void *image, size_t size, unsigned long long stamp,
-                                     const char *name, uint32_t capability, pdl_known waits,
-                                     bool unlimited)
+struct pdl_proof_answer pdl_proof_of(const struct pdl_proof_image *image, const char *name,
+                                     uint32_t capability, pdl_known waits, bool unlimited)
 {
     struct pdl_proof_answer nothing = {.state = PDL_PROOF_STATE_NOT_ASKED};
     if (waits == PDL_YES && pdl_proof_is_on()) {
-        return pdl_proof_look(image, size, stamp, name, capability, unlimited);
+        return pdl_proof_look(image, name, capability, unlimited);
     }
     nothing.waits_always =
         waits == PDL_NO && pdl_proof_is_on() && pdl_proof_load() == NULL ? PDL_NO : PDL_UNKNOWN;
@@ -427,27 +409,11 @@ struct pdl_proof_answer pdl_proof_of(const void *image, size_t size, unsigned lo
     return nothing;
 }
 
-struct pdl_proof_answer pdl_proof_again(uint64_t hash, size_t size, const char *name,
-                                        uint32_t capability)
-{
-    const struct entry key = {.hash = hash, .size = size, .capability = capability};
-    const struct entry *const head = atomic_load_explicit(&entries, memory_order_acquire);
-    const struct entry *found = find(head, &key, true);
-    if (found != NULL) {
-        return answer_of(found->results, &key, name);
-    }
-    for (found = head; found != NULL; found = found->next) {
-        if (found->results->image != NULL && found->hash == key.hash && found->size == key.size) {
-            return pdl_proof_look(found->results->image, key.size, 0, name, capability, true);
-        }
-    }
-    return (struct pdl_proof_answer){.state = PDL_PROOF_STATE_BUDGET};
-}
-
 pdl_known pdl_proof_ask(const void *image, size_t size, const char *name, uint32_t capability,
                         pdl_known *waits_always)
 {
-    const struct pdl_proof_answer answer = pdl_proof_look(image, size, 0, name, capability, true);
+    const struct pdl_proof_image whole = {.bytes = image, .size = size};
+    const struct pdl_proof_answer answer = pdl_proof_look(&whole, name, capability, true);
     *waits_always = answer.waits_always;
     return answer.shown;
 }

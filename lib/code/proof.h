@@ -27,9 +27,7 @@ struct pdl_proof_answer {
     enum pdl_proof_state state;
     pdl_known shown;        /* as pdl_inspection_shown() has it */
     pdl_known waits_always; /* on every path to an exit */
-    uint64_t hash;          /* of the image, with `size`: for pdl_proof_again() */
-    size_t size;
-    char race[256]; /* rule, place and remedy of a race, a clause; else "" */
+    char race[256];         /* rule, place and remedy of a race, a clause; else "" */
 };
 
 /* The first call reads the environment. In strict mode it also loads libpdl-inspect, or says on stderr why it cannot. */
@@ -54,21 +52,24 @@ const char *pdl_proof_clause(enum pdl_proof_state state, const char *race, pdl_r
 /* The public form of it. */
 pdl_proof pdl_proof_public(enum pdl_proof_state state);
 
-/* Analyses an image (PTX text, cubin, or the first fatbin in memory, compressed or not) for a device whose compute
- * capability is 90 for 9.0, and finds the kernel in it. An image is analysed once per process and capability, without
- * a lock; two threads may both do it. `stamp` is not zero for memory that does not change as long as the stamp is the
- * same: there the address tells the image. Above the budget nothing is proved, unless it is `unlimited`. */
-struct pdl_proof_answer pdl_proof_look(const void *image, size_t size, unsigned long long stamp,
-                                       const char *name, uint32_t capability, bool unlimited);
+/* An image: PTX text, a cubin, or the first fatbin in memory, compressed or not. */
+struct pdl_proof_image {
+    const void *bytes;
+    size_t size;
+    /* Not 0: memory that does not change as long as this number is the same, where the address tells the image. */
+    unsigned long long stamp;
+    uint64_t hash; /* of the bytes; 0: not known */
+};
+
+/* Analyses an image for a device whose compute capability is 90 for 9.0, and finds the kernel in it. An image is
+ * analysed once per process and capability, without a lock; two threads may both do it. Above the budget nothing is
+ * proved, unless it is `unlimited`. */
+struct pdl_proof_answer pdl_proof_look(const struct pdl_proof_image *image, const char *name,
+                                       uint32_t capability, bool unlimited);
 
 /* The same, if proofs are on, for a kernel that waits; of one that does not it is known. */
-struct pdl_proof_answer pdl_proof_of(const void *image, size_t size, unsigned long long stamp,
-                                     const char *name, uint32_t capability, pdl_known waits,
-                                     bool unlimited);
-
-/* The same, without the budget, of an image that was above it and was kept; see `hash`. */
-struct pdl_proof_answer pdl_proof_again(uint64_t hash, size_t size, const char *name,
-                                        uint32_t capability);
+struct pdl_proof_answer pdl_proof_of(const struct pdl_proof_image *image, const char *name,
+                                     uint32_t capability, pdl_known waits, bool unlimited);
 
 /* What libpdl-inspect shows of a kernel, see pdl_inspection_shown(): PDL_UNKNOWN where it cannot be loaded. */
 pdl_known pdl_proof_ask(const void *image, size_t size, const char *name, uint32_t capability,

@@ -105,12 +105,38 @@ bool pdl_scan_ptx_each(const char *text, size_t size, uint32_t target, pdl_scan_
 enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint32_t capability,
                                   bool ptx_only, pdl_scan_visitor visit, void *context);
 
-/* What is known of the kernel of a name: in a PTX text, in a cubin, in a fatbin as above. */
-struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name);
-struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t size,
-                                             const char *name);
-struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, const char *name,
-                                       uint32_t capability);
+/* Those of a cubin: the same. */
+enum pdl_why pdl_scan_cubin_each(const unsigned char *bytes, size_t size, pdl_scan_visitor visit,
+                                 void *context);
+
+/* A kernel in a table. Its name is kept as two hashes. */
+struct pdl_scan_row {
+    uint64_t hash[2];
+    const unsigned char *data; /* the table's `reading` when it was added */
+    uint32_t target;
+    uint8_t ptx;
+    uint8_t waits;
+    uint8_t triggers;
+    uint8_t why;
+    struct pdl_untold_bounds bounds;
+};
+
+struct pdl_scan_table {
+    struct pdl_scan_row *rows; /* owned */
+    uint32_t count;
+    size_t capacity;
+    const unsigned char *reading;
+};
+
+/* Adds a kernel to a table: a pdl_scan_visitor. Sort the table after the last one. */
+bool pdl_scan_keep(void *table, const char *name, size_t length,
+                   const struct pdl_scan_answer *answer);
+void pdl_scan_sort(struct pdl_scan_table *table);
+
+/* The first of the `count` kernels of a name; they follow each other. */
+const struct pdl_scan_row *pdl_scan_find(const struct pdl_scan_table *table, const char *name,
+                                         uint32_t *count);
+struct pdl_scan_answer pdl_scan_answer_of(const struct pdl_scan_row *row);
 
 /* How good code for a target is for a device, as the driver chooses: 0 not at all, else more is better. */
 uint32_t pdl_scan_fitness(bool machine, uint32_t target, char suffix, uint32_t capability);

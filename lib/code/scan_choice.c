@@ -14,6 +14,8 @@
 #include "code/fatbin.h"
 #include "code/scan.h"
 #include "code/unpack.h"
+#include "core/array.h"
+#include "core/hash.h"
 #include "os/file.h"
 
 /* More of one entry is not unpacked. */
@@ -73,43 +75,84 @@ struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan
     return both;
 }
 
-/* ---- one kernel by its name ------------------------------------------------------------------ */
+/* ---- the kernels of some code ---------------------------------------------------------------- */
 
-struct wanted {
-    const char *name;
-    size_t length;
-    bool found;
-    struct pdl_scan_answer answer;
-};
-
-static bool match(void *context, const char *name, size_t length,
-                  const struct pdl_scan_answer *answer)
+static int compare(const void *a, const void *b)
 {
-    struct wanted *wanted = context;
-    if (length == wanted->length && memcmp(name, wanted->name, length) == 0) {
-        wanted->answer = wanted->found ? pdl_scan_either(wanted->answer, *answer) : *answer;
-        wanted->found = true;
+    const struct pdl_scan_row *first = a;
+    const struct pdl_scan_row *second = b;
+    const int order = (first->hash[0] > second->hash[0]) - (first->hash[0] < second->hash[0]);
+    return order != 0 ? order
+                      : (first->hash[1] > second->hash[1]) - (first->hash[1] < second->hash[1]);
+}
+
+bool pdl_scan_keep(void *context, const char *name, size_t length,
+                   const struct pdl_scan_answer *answer)
+{
+    struct pdl_scan_table *table = context;
+    if (!PDL_ARRAY_ROOM(table->rows, table->count, table->capacity)) {
+        return false;
     }
+    struct pdl_scan_row *row = &table->rows[table->count++];
+    *row = (struct pdl_scan_row){
+        .data = table->reading,
+        .target = answer->target,
+        .ptx = answer->ptx,
+        .waits = (uint8_t)answer->waits,
+        .triggers = (uint8_t)answer->triggers,
+        .why = (uint8_t)answer->why,
+        .bounds = answer->bounds,
+    };
+    pdl_hash_name(name, length, row->hash);
     return true;
 }
 
-static struct wanted want(const char *name)
+void pdl_scan_sort(struct pdl_scan_table *table)
 {
-    return (struct wanted){
-        .name = name, .length = strlen(name), .answer = {.why = PDL_WHY_NOT_FOUND}};
+    if (table->count > 0) {
+        qsort(table->rows, table->count, sizeof(table->rows[0]), compare);
+    }
 }
 
-/* What was found, or nothing if not all was read. */
-static struct pdl_scan_answer settle(const struct wanted *wanted, enum pdl_why why)
+const struct pdl_scan_row *pdl_scan_find(const struct pdl_scan_table *table, const char *name,
+                                         uint32_t *count)
 {
-    const struct pdl_scan_answer unknown = {.why = why};
-    return why == PDL_WHY_NOTHING ? wanted->answer : unknown;
+    struct pdl_scan_row wanted = {.target = 0};
+    pdl_hash_name(name, strlen(name), wanted.hash);
+    const struct pdl_scan_row *first =
+        table->count > 0
+            ? bsearch(&wanted, table->rows, table->count, sizeof(table->rows[0]), compare)
+            : NULL;
+    const struct pdl_scan_row *end = first;
+    *count = 0;
+    if (first != NULL) {
+        while (first > table->rows && compare(first - 1, &wanted) == 0) {
+            first--;
+        }
+        while (end < table->rows + table->count && compare(end, &wanted) == 0) {
+            end++;
+        }
+        *count = (uint32_t)(end - first);
+    }
+    return first;
+}
+
+struct pdl_scan_answer pdl_scan_answer_of(const struct pdl_scan_row *row)
+{
+    return (struct pdl_scan_answer){
+        .waits = (pdl_known)row->waits,
+        .triggers = (pdl_known)row->triggers,
+        .why = (enum pdl_why)row->why,
+        .target = row->target,
+        .ptx = row->ptx != 0,
+        .bounds = row->bounds,
+    };
 }
 
 /* ---- cubins and fatbins ---------------------------------------------------------------------- */
 
-static enum pdl_why visit_cubin(const unsigned char *bytes, size_t size, pdl_scan_visitor visit,
-                                void *context)
+enum pdl_why pdl_scan_cubin_each(const unsigned char *bytes, size_t size, pdl_scan_visitor visit,
+                                 void *context)
 {
     struct pdl_cubin cubin;
     const enum pdl_scan_result result = pdl_scan_cubin(&cubin, bytes, size);
@@ -163,7 +206,7 @@ static enum pdl_why visit_entry(const struct pdl_fatbin_entry *entry, pdl_scan_v
         bytes = unpacked;
     }
     if (why == PDL_WHY_NOTHING && entry->kind == PDL_FATBIN_CUBIN) {
-        why = visit_cubin(bytes, size, visit, context);
+        why = pdl_scan_cubin_each(bytes, size, visit, context);
     } else if (why == PDL_WHY_NOTHING) {
         const char *text = (const char *)bytes; /* padded with NULs */
         const char *nul = memchr(text, '\0', size);
@@ -227,29 +270,4 @@ enum pdl_why pdl_scan_fatbin_each(const unsigned char *bytes, size_t size, uint3
         }
     }
     return why;
-}
-
-/* ---- by name ---------------------------------------------------------------------------------- */
-
-struct pdl_scan_answer pdl_scan_ptx(const char *text, size_t size, const char *name)
-{
-    struct wanted wanted = want(name);
-    const bool good = pdl_scan_ptx_each(text, size, 0, match, &wanted);
-    return settle(&wanted, good ? PDL_WHY_NOTHING : PDL_WHY_NO_MEMORY);
-}
-
-struct pdl_scan_answer pdl_scan_cubin_kernel(const unsigned char *bytes, size_t size,
-                                             const char *name)
-{
-    struct wanted wanted = want(name);
-    const enum pdl_why why = visit_cubin(bytes, size, match, &wanted);
-    return settle(&wanted, why);
-}
-
-struct pdl_scan_answer pdl_scan_fatbin(const unsigned char *bytes, size_t size, const char *name,
-                                       uint32_t capability)
-{
-    struct wanted wanted = want(name);
-    const enum pdl_why why = pdl_scan_fatbin_each(bytes, size, capability, false, match, &wanted);
-    return settle(&wanted, why);
 }

@@ -191,29 +191,6 @@ pdl_status pdl_device_sms(const struct pdl_driver *driver, const pdl_device_info
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_device_current(int *device)
-{
-    const struct pdl_driver *driver;
-    if (device == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "device", "device is NULL");
-    }
-    const pdl_status status = pdl_driver_get(&driver);
-    return status == PDL_SUCCESS ? pdl_device_of_stream(driver, NULL, device) : status;
-}
-
-pdl_status pdl_device_count(int *count)
-{
-    const struct pdl_driver *driver;
-    if (count == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "count", "count is NULL");
-    }
-    const pdl_status status = pdl_driver_get(&driver);
-    if (status == PDL_SUCCESS) {
-        *count = driver->device_count;
-    }
-    return status;
-}
-
 pdl_status pdl_device_get(int device, pdl_device_info *info)
 {
     const struct pdl_driver *driver;
@@ -224,6 +201,9 @@ pdl_status pdl_device_get(int device, pdl_device_info *info)
     }
     if (status != PDL_SUCCESS) {
         return status;
+    }
+    if (device == -1) {
+        PDL_RETURN_IF_ERROR(pdl_device_of_stream(driver, NULL, &device));
     }
     if (device < 0 || device >= driver->device_count) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_DEVICE, "device",

@@ -49,8 +49,6 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuGetErrorName, 6000)                                                                        \
     R(cuCtxGetDevice, 2000)                                                                        \
     R(cuCtxGetId, 12000)                                                                           \
-    R(cuEventCreate, 2000)                                                                         \
-    R(cuEventDestroy, 4000)                                                                        \
     R(cuFuncGetAttribute, 2020)                                                                    \
     R(cuFuncSetAttribute, 9000)                                                                    \
     R(cuLibraryLoadData, 12000)                                                                    \
@@ -78,7 +76,6 @@ typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream stream, CUdevic
     R(cuGraphInstantiateWithFlags, 11040)                                                          \
     R(cuGraphExecDestroy, 10000)                                                                   \
     R(cuGraphExecKernelNodeSetParams, 12000)                                                       \
-    R(cuGraphUpload, 11010)                                                                        \
     R(cuGraphLaunch, 10000)                                                                        \
     R(cuCtxGetCurrent, 4000)                                                                       \
     R(cuStreamEndCapture, 10000)                                                                   \

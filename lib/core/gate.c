@@ -9,9 +9,6 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate)
     if (gate->disabled) {
         return PDL_REASON_DISABLED;
     }
-    if (gate->kernel_off) {
-        return PDL_REASON_KERNEL;
-    }
     if (gate->excluded) {
         return PDL_REASON_EXCLUDED;
     }
@@ -41,9 +38,7 @@ const char *pdl_reason_string(pdl_reason reason)
     case PDL_REASON_NOT_REQUESTED:
         return "the descriptor asks for no overlap";
     case PDL_REASON_DISABLED:
-        return "PDL_OVERLAP=0 or pdl_overlap_enable(0) turned overlap off";
-    case PDL_REASON_KERNEL:
-        return "pdl_kernel_enable_overlap() turned overlap off for the kernel";
+        return "PDL_OVERLAP=0 or a policy turned overlap off";
     case PDL_REASON_DEVICE:
         return "the device is below compute capability 9.0";
     case PDL_REASON_COOPERATIVE:
@@ -68,14 +63,5 @@ const char *pdl_reason_string(pdl_reason reason)
         return "the analysis of the kernel's code finds a race";
     default:
         return "not a reason of this library";
-    }
-}
-
-void pdl_overlap_enable(uint32_t enabled)
-{
-    if (enabled != 0) {
-        (void)atomic_fetch_and(&pdl_gate_special, ~(unsigned)PDL_GATE_OFF);
-    } else {
-        (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_OFF);
     }
 }

@@ -3,9 +3,8 @@
  *
  * The first that holds is the reason:
  *   NOT_REQUESTED  the descriptor asks for no overlap
- *   DISABLED       the environment or pdl_overlap_enable() turned overlap off
- *   KERNEL         pdl_kernel_enable_overlap() did, for this kernel
- *   EXCLUDED       the kernel is in the list of a policy (launch/policy.h)
+ *   DISABLED       the environment or a policy turned overlap off (launch/policy.h)
+ *   EXCLUDED       the kernel is in the list of a policy
  *   DEVICE         the device has no Programmatic Dependent Launch
  *   COOPERATIVE    the launch is cooperative
  *   CODE           the code was compiled without its waits
@@ -31,8 +30,7 @@
 /* What the decision depends on. */
 struct pdl_gate {
     bool disabled;    /* for the process */
-    bool kernel_off;  /* for the kernel */
-    bool excluded;    /* likewise, by a policy */
+    bool excluded;    /* for the kernel */
     int capability;   /* of the device */
     int code;         /* that the kernel was compiled for; PDL_GATE_CAPABILITY if not known */
     uint32_t waits;   /* a pdl_known */
@@ -47,14 +45,14 @@ pdl_reason pdl_gate_decide(const struct pdl_gate *gate);
 /* A decision for a launch that is not cooperative, made for one that is. */
 static inline pdl_reason pdl_gate_cooperative(pdl_reason reason)
 {
-    const bool earlier = reason == PDL_REASON_DISABLED || reason == PDL_REASON_KERNEL ||
-                         reason == PDL_REASON_EXCLUDED || reason == PDL_REASON_DEVICE;
+    const bool earlier = reason == PDL_REASON_DISABLED || reason == PDL_REASON_EXCLUDED ||
+                         reason == PDL_REASON_DEVICE;
     return earlier ? reason : PDL_REASON_COOPERATIVE;
 }
 
 /* What makes launches look twice; zero in most processes, so that a launch tests one word. */
 enum {
-    PDL_GATE_OFF = 1,   /* pdl_overlap_enable(0) */
+    PDL_GATE_OFF = 1,   /* the policy turns overlap off */
     PDL_GATE_LOG = 2,   /* PDL_LOG is set */
     PDL_GATE_POLICY = 4 /* there is or was a policy */
 };

@@ -5,33 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <pdl/detail/rtc_status.h>
+
 #include "core/error.h"
 
 static PDL_THREAD_LOCAL pdl_error last_error = PDL_ERROR_INIT;
 
 const char *pdl_status_name(pdl_status status)
 {
-    switch (status) {
+    switch ((int)status) {
 #define PDL_STATUS_NAME_(name, value, message)                                                     \
     case name:                                                                                     \
         return strncmp(#name, "PDL_ERROR_", 10) == 0 ? &#name[10] : &#name[4];
         PDL_STATUS_LIST(PDL_STATUS_NAME_)
+        PDL_RTC_STATUS_LIST(PDL_STATUS_NAME_)
 #undef PDL_STATUS_NAME_
     default:
         return "UNKNOWN";
-    }
-}
-
-const char *pdl_status_string(pdl_status status)
-{
-    switch (status) {
-#define PDL_STATUS_MESSAGE_(name, value, message)                                                  \
-    case name:                                                                                     \
-        return message;
-        PDL_STATUS_LIST(PDL_STATUS_MESSAGE_)
-#undef PDL_STATUS_MESSAGE_
-    default:
-        return "not a status of this library";
     }
 }
 

@@ -4,25 +4,6 @@
 
 #include <stdlib.h>
 
-/* Compares what the caller gave with the kernel's parameters. */
-static pdl_status compare_sizes(const pdl_kernel *kernel, const size_t *given, size_t given_count,
-                                const struct pdl_place *asked, size_t asked_count)
-{
-    if (given_count != asked_count) {
-        return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
-                              "%zu argument sizes are given and kernel %s has %zu parameters",
-                              given_count, pdl_kernel_name(kernel), asked_count);
-    }
-    for (size_t i = 0; i < given_count; i++) {
-        if (given[i] != asked[i].size) {
-            return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
-                                  "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
-                                  pdl_kernel_name(kernel), asked[i].size);
-        }
-    }
-    return PDL_SUCCESS;
-}
-
 static size_t aligned(size_t bytes)
 {
     return (bytes + 15) & ~(size_t)15;
@@ -65,7 +46,7 @@ pdl_status pdl_arguments_copy(pdl_kernel *kernel, void *const *args, const size_
     size_t asked_count = 0;
     pdl_status status = pdl_kernel_parameters(kernel, &asked, &asked_count);
     if (status == PDL_SUCCESS && sizes != NULL) {
-        status = compare_sizes(kernel, sizes, count, asked, asked_count);
+        status = pdl_kernel_compare_sizes(kernel, sizes, count, asked, asked_count);
     }
     if (status == PDL_SUCCESS) {
         copy = make_room(asked, asked_count);

@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "graph/build.h"
-#include "graph/census.h"
 #include "graph/decide.h"
 
 /* A build in progress: nothing that replays use changes before it has succeeded. */
@@ -305,34 +304,4 @@ static pdl_status get_graph(const struct pdl_chain *chain, CUgraph *graph)
 pdl_status pdl_chain_graph(pdl_chain *chain, struct CUgraph_st **graph)
 {
     return PDL_CHAIN_RUN(chain, get_graph(chain, graph));
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): bodies, no deeper than PDL_SUBGRAPH_DEPTH */
-static pdl_status count_edges(const struct pdl_chain *chain, pdl_census *known)
-{
-    PDL_RETURN_IF_ERROR(pdl_census_add(chain->driver, chain->graph, true, known));
-    for (uint32_t i = 0; i < chain->count; i++) {
-        for (uint32_t b = 0; b < chain->links[i].body_count; b++) {
-            PDL_RETURN_IF_ERROR(count_edges(chain->links[i].bodies[b].chain, known));
-        }
-    }
-    return PDL_SUCCESS;
-}
-
-static pdl_status take_census(const struct pdl_chain *chain, pdl_census *census)
-{
-    pdl_census known = {
-        .full_capacity = census->full_capacity,
-        .full_dependencies = census->full_dependencies,
-    };
-    PDL_RETURN_IF_ERROR(pdl_chain_check_built(chain->root));
-    PDL_RETURN_IF_ERROR(count_edges(chain, &known));
-    pdl_sized_copy(census, &known, sizeof(known));
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_chain_census(pdl_chain *chain, pdl_census *census)
-{
-    PDL_RETURN_IF_ERROR(pdl_census_check(census));
-    return PDL_CHAIN_RUN(chain, take_census(chain, census));
 }

@@ -6,23 +6,18 @@
 #include "core/error.h"
 #include "core/gate.h"
 #include "core/sized.h"
-#include "graph/census.h"
+#include "graph/node.h"
 #include "graph/snapshot.h"
 
-const char *pdl_full_reason_string(pdl_full_reason reason)
-{
-    static const char *const texts[] = {
-        [PDL_FULL_SERIAL] = "the consumer was launched without overlap",
-        [PDL_FULL_COOPERATIVE] = "the consumer is a cooperative launch",
-        [PDL_FULL_CODE] = "the consumer was compiled for less than compute capability 9.0",
-        [PDL_FULL_MEMSET] = "there is a memset between them",
-        [PDL_FULL_MEMCPY] = "there is a memcpy between them",
-        [PDL_FULL_HOST] = "there is a host function between them",
-        [PDL_FULL_OTHER_NODE] = "there is a node of another type between them",
-    };
-    return (unsigned)reason < sizeof(texts) / sizeof(texts[0]) ? texts[reason]
-                                                               : "not a reason of this library";
-}
+static const char *const reasons[] = {
+    [PDL_FULL_SERIAL] = "the consumer was launched without overlap",
+    [PDL_FULL_COOPERATIVE] = "the consumer is a cooperative launch",
+    [PDL_FULL_CODE] = "the consumer was compiled for less than compute capability 9.0",
+    [PDL_FULL_MEMSET] = "there is a memset between them",
+    [PDL_FULL_MEMCPY] = "there is a memcpy between them",
+    [PDL_FULL_HOST] = "there is a host function between them",
+    [PDL_FULL_OTHER_NODE] = "there is a node of another type between them",
+};
 
 static bool is_full(const CUgraphEdgeData *data)
 {
@@ -97,15 +92,17 @@ static void record(const struct pdl_snapshot *snapshot, pdl_census *census,
     }
     const CUDA_KERNEL_NODE_PARAMS made = kernel_params(snapshot->driver, producer->handle);
     const CUDA_KERNEL_NODE_PARAMS used = kernel_params(snapshot->driver, consumer->handle);
+    const pdl_full_reason reason = between != NULL
+                                       ? reason_of_type((int)between->type)
+                                       : direct_reason(snapshot->driver, consumer->handle, &used);
     census->full_dependencies[at] = (pdl_full_dependency){
         .producer = producer->handle,
         .consumer = consumer->handle,
         .between = between != NULL ? between->handle : NULL,
         .producer_name = kernel_name(snapshot->driver, &made),
         .consumer_name = kernel_name(snapshot->driver, &used),
-        .reason =
-            (uint32_t)(between != NULL ? reason_of_type((int)between->type)
-                                       : direct_reason(snapshot->driver, consumer->handle, &used)),
+        .why = reasons[reason],
+        .reason = (uint32_t)reason,
         .between_type = between != NULL ? (uint32_t)between->type : 0,
     };
 }
@@ -167,9 +164,8 @@ static void find_full(struct pdl_snapshot *snapshot, pdl_census *census)
 
 /* ---- the census ----------------------------------------------------------------------------- */
 
-/* NOLINTNEXTLINE(misc-no-recursion): child graphs of a chain, no deeper than PDL_SUBGRAPH_DEPTH */
-pdl_status pdl_census_add(const struct pdl_driver *driver, CUgraph graph, bool children,
-                          pdl_census *census)
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as child graphs are in each other */
+static pdl_status add(const struct pdl_driver *driver, CUgraph graph, pdl_census *census)
 {
     struct pdl_snapshot snapshot;
     uint32_t *const counters[PDL_EDGE_KINDS + 1] = {
@@ -192,10 +188,10 @@ pdl_status pdl_census_add(const struct pdl_driver *driver, CUgraph graph, bool c
     for (size_t i = 0; i < snapshot.node_count && status == PDL_SUCCESS; i++) {
         CUgraph child = NULL;
         census->kernels += snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
-        if (children && snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_GRAPH) {
+        if (snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_GRAPH) {
             status = pdl_node_child(driver, snapshot.nodes[i].handle, &child);
             if (status == PDL_SUCCESS) {
-                status = pdl_census_add(driver, child, children, census);
+                status = add(driver, child, census);
             }
         }
     }
@@ -203,60 +199,19 @@ pdl_status pdl_census_add(const struct pdl_driver *driver, CUgraph graph, bool c
     return status;
 }
 
-static pdl_status take_census(const struct pdl_driver *driver, CUgraph graph, pdl_census *census)
-{
-    pdl_census known = {
-        .full_capacity = census->full_capacity,
-        .full_dependencies = census->full_dependencies,
-    };
-    PDL_RETURN_IF_ERROR(pdl_census_add(driver, graph, false, &known));
-    pdl_sized_copy(census, &known, sizeof(known));
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_census_check(const pdl_census *census)
-{
-    return pdl_sized_within(census, offsetof(pdl_census, nodes), "census");
-}
-
-/* What both calls check. */
-static pdl_status check(const pdl_census *census, const struct pdl_driver **driver)
-{
-    PDL_RETURN_IF_ERROR(pdl_census_check(census));
-    PDL_RETURN_IF_ERROR(pdl_driver_get(driver));
-    return pdl_node_check_driver(*driver);
-}
-
 pdl_status pdl_graph_census(struct CUgraph_st *graph, pdl_census *census)
 {
     const struct pdl_driver *driver;
+    pdl_census known = {.nodes = 0};
     if (graph == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "graph", "graph is NULL");
     }
-    PDL_RETURN_IF_ERROR(check(census, &driver));
-    return take_census(driver, graph, census);
-}
-
-pdl_status pdl_stream_census(struct CUstream_st *stream, pdl_census *census)
-{
-    const struct pdl_driver *driver;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUgraph graph = NULL;
-    PDL_RETURN_IF_ERROR(check(census, &driver));
-    if (stream == NULL || stream == CU_STREAM_LEGACY) { /* asking would break others' captures */
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
-                              "the legacy default stream cannot capture: pass the stream of the "
-                              "capture, or CU_STREAM_PER_THREAD");
-    }
-    PDL_RETURN_IF_ERROR(PDL_CALL(driver, "to find what a stream captures", cuStreamGetCaptureInfo,
-                                 stream, &capture, NULL, &graph, NULL, NULL, NULL));
-    if (capture != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "stream",
-                              capture == CU_STREAM_CAPTURE_STATUS_NONE
-                                  ? "the stream is not capturing: call this between the beginning "
-                                    "and the end of a capture"
-                                  : "the stream's capture has failed and left no graph: the call "
-                                    "that broke it returned an error");
-    }
-    return take_census(driver, graph, census);
+    PDL_RETURN_IF_ERROR(pdl_sized_within(census, offsetof(pdl_census, nodes), "census"));
+    PDL_RETURN_IF_ERROR(pdl_driver_get(&driver));
+    PDL_RETURN_IF_ERROR(pdl_node_check_driver(driver));
+    known.full_capacity = census->full_capacity;
+    known.full_dependencies = census->full_dependencies;
+    PDL_RETURN_IF_ERROR(add(driver, graph, &known));
+    pdl_sized_copy(census, &known, sizeof(known));
+    return PDL_SUCCESS;
 }

@@ -25,7 +25,7 @@ static pdl_status check_device(const struct pdl_chain *chain, CUstream stream)
     return PDL_SUCCESS;
 }
 
-static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, bool upload)
+static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream)
 {
     const struct pdl_driver *const driver = chain->driver;
     PDL_RETURN_IF_ERROR(pdl_chain_check_built(chain));
@@ -35,18 +35,12 @@ static inline pdl_status submit(const struct pdl_chain *chain, CUstream stream, 
     if (driver->device_count > 1) {
         PDL_RETURN_IF_ERROR(check_device(chain, stream));
     }
-    return upload ? PDL_CALL(driver, "to upload a chain", cuGraphUpload, chain->exec, stream)
-                  : PDL_CALL(driver, "to launch a chain", cuGraphLaunch, chain->exec, stream);
-}
-
-pdl_status pdl_chain_upload(pdl_chain *chain, struct CUstream_st *stream)
-{
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, true));
+    return PDL_CALL(driver, "to launch a chain", cuGraphLaunch, chain->exec, stream);
 }
 
 pdl_status pdl_chain_launch(pdl_chain *chain, struct CUstream_st *stream)
 {
-    return PDL_CHAIN_RUN(chain, submit(chain, stream, false));
+    return PDL_CHAIN_RUN(chain, submit(chain, stream));
 }
 
 /* ---- arguments and descriptors -------------------------------------------------------------- */

@@ -31,7 +31,7 @@ enum pdl_emit {
     X(4, CLUSTER_DIMENSION, cluster, EXTENT, cluster[0], 0, PDL_NO_LIMIT, 12000, 90, "")           \
     X(5, CLUSTER_SCHEDULING_POLICY_PREFERENCE, cluster_scheduling, COPY, cluster_scheduling, 0,    \
       PDL_CLUSTER_SCHEDULING_RUBIN_DSMEM_LOCALITY, 12000, 90, "a hint; 3 needs CUDA 13.4")         \
-    X(6, PROGRAMMATIC_STREAM_SERIALIZATION, overlap, OVERLAP, overlap, 0, PDL_OVERLAP_CAPTURE,     \
+    X(6, PROGRAMMATIC_STREAM_SERIALIZATION, overlap, OVERLAP, overlap, 0, PDL_OVERLAP_REQUIRE,     \
       12000, 90, "the kernel's code for 9.0, too")                                                 \
     X(7, PROGRAMMATIC_EVENT, trigger_event, TRIGGER, trigger_event, 0, PDL_NO_LIMIT, 12000, 90,    \
       "overlaps from a graph only")                                                                \

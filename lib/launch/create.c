@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "launch/kernel.h"
 
 /* Checks what every creation is given, and makes a kernel without code. */
@@ -39,31 +38,94 @@ static pdl_status create(const void *source, const char *name, enum pdl_kernel_k
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_kernel **kernel)
+/* Keeps what the code of an image says of a kernel, and the image. */
+static pdl_status keep(pdl_kernel *kernel, pdl_image *image, const struct pdl_scan_answer *answer)
 {
-    pdl_kernel *made = NULL;
-    pdl_status status = create(function, "function", PDL_KERNEL_FUNCTION, kernel, &made);
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_of_stream(made->driver, NULL, &made->device);
+    kernel->image = pdl_image_retain(image);
+    kernel->known = pdl_known_pack(answer);
+    kernel->bounds = answer->bounds;
+    return pdl_kernel_keep_proof(kernel, &answer->proof)
+               ? PDL_SUCCESS
+               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
+}
+
+/* Reads the code that a caller says a kernel has. */
+static pdl_status add_image(pdl_kernel *kernel, pdl_image *image)
+{
+    const char *const name = pdl_kernel_told_name(kernel);
+    struct pdl_scan_answer answer = {.why = PDL_WHY_UNNAMED};
+    if (name != NULL) {
+        PDL_RETURN_IF_ERROR(pdl_image_ask(image, name, &answer));
+    }
+    if (answer.why == PDL_WHY_NOT_FOUND) {
+        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
+                              name);
+    }
+    kernel->target = answer.target;
+    kernel->target_ptx = answer.ptx;
+    return keep(kernel, image, &answer);
+}
+
+/* Gives a kernel to the caller, or destroys it. */
+static pdl_status finish(pdl_status status, pdl_kernel *made, pdl_image *image, pdl_kernel **kernel)
+{
+    if (status == PDL_SUCCESS && image != NULL) {
+        status = add_image(made, image);
     }
     if (status != PDL_SUCCESS) {
         pdl_kernel_destroy(made);
         return status;
     }
-    made->function = function;
     *kernel = made;
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_kernel **kernel)
+pdl_status pdl_kernel_from_function(struct CUfunc_st *function, pdl_image *image,
+                                    pdl_kernel **kernel)
+{
+    pdl_kernel *made = NULL;
+    pdl_status status = create(function, "function", PDL_KERNEL_FUNCTION, kernel, &made);
+    if (status == PDL_SUCCESS) {
+        made->function = function;
+        status = pdl_device_of_stream(made->driver, NULL, &made->device);
+    }
+    return finish(status, made, image, kernel);
+}
+
+pdl_status pdl_kernel_from_kernel(struct CUkern_st *cu_kernel, pdl_image *image,
+                                  pdl_kernel **kernel)
 {
     pdl_kernel *made = NULL;
     const pdl_status status = create(cu_kernel, "cu_kernel", PDL_KERNEL_KERNEL, kernel, &made);
     if (status == PDL_SUCCESS) {
         made->function = (CUfunction)cu_kernel;
-        *kernel = made;
     }
-    return status;
+    return finish(status, made, image, kernel);
+}
+
+pdl_status pdl_image_kernel(pdl_image *image, const char *name, pdl_kernel **kernel)
+{
+    pdl_kernel *made = NULL;
+    struct pdl_scan_answer answer;
+    CUkernel entry = NULL;
+    if (name == NULL || name[0] == '\0') {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
+    }
+    pdl_status status = create(image, "image", PDL_KERNEL_KERNEL, kernel, &made);
+    if (status == PDL_SUCCESS) {
+        made->name = strdup(name);
+        status = made->name != NULL
+                     ? pdl_image_find(image, name, &entry)
+                     : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
+    }
+    if (status == PDL_SUCCESS) {
+        made->function = (CUfunction)entry;
+        status = pdl_image_ask(image, name, &answer);
+    }
+    if (status == PDL_SUCCESS) {
+        status = keep(made, image, &answer);
+    }
+    return finish(status, made, NULL, kernel);
 }
 
 pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *ops,
@@ -87,129 +149,6 @@ pdl_status pdl_kernel_from_runtime(const void *symbol, const pdl_runtime_ops *op
     return PDL_SUCCESS;
 }
 
-/* Keeps what the code of an image says. */
-static pdl_status keep_answer(pdl_kernel *kernel, const struct pdl_scan_answer *answer)
-{
-    kernel->known = pdl_known_pack(answer);
-    kernel->bounds = answer->bounds;
-    kernel->hash = answer->proof.hash;
-    kernel->size = answer->proof.size;
-    return pdl_kernel_keep_proof(kernel, &answer->proof)
-               ? PDL_SUCCESS
-               : PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for what is known of a kernel");
-}
-
-pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
-                                 pdl_kernel **kernel)
-{
-    pdl_kernel *made = NULL;
-    struct pdl_scan_answer answer;
-    CUkernel entry = NULL;
-    if (name == NULL || name[0] == '\0') {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "name", "name is NULL or empty");
-    }
-    pdl_status status = create(image, "image", PDL_KERNEL_KERNEL, kernel, &made);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const struct pdl_driver *const driver = made->driver;
-    made->name = strdup(name);
-    if (made->name == NULL) {
-        status = PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a kernel's name");
-        goto destroy;
-    }
-    status = pdl_image_load(driver, image, size, &made->image);
-    if (status == PDL_SUCCESS) {
-        status = pdl_image_find(driver, &made->image, name, &entry);
-    }
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    made->function = (CUfunction)entry;
-    status = pdl_image_scan(driver, image, size, name, &answer);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    status = keep_answer(made, &answer);
-    if (status != PDL_SUCCESS) {
-        goto destroy;
-    }
-    *kernel = made;
-    return PDL_SUCCESS;
-
-destroy:
-    pdl_kernel_destroy(made);
-    return status;
-}
-
-/* Reads the code that a caller says a kernel has. */
-static pdl_status add_image(pdl_kernel *kernel, const void *image, size_t size)
-{
-    const char *const name = pdl_kernel_told_name(kernel);
-    struct pdl_scan_answer answer = {.why = PDL_WHY_UNNAMED};
-    if (image == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
-    }
-    if (name != NULL) {
-        const pdl_status status = pdl_image_scan(kernel->driver, image, size, name, &answer);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
-    }
-    if (answer.why == PDL_WHY_NOT_FOUND) {
-        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "image", "the image has no kernel named %s",
-                              name);
-    }
-    kernel->target = answer.target;
-    kernel->target_ptx = answer.ptx;
-    return keep_answer(kernel, &answer);
-}
-
-static pdl_status with_image(pdl_status status, pdl_kernel *made, const void *image, size_t size,
-                             pdl_kernel **kernel)
-{
-    if (status == PDL_SUCCESS) {
-        status = add_image(made, image, size);
-    }
-    if (status != PDL_SUCCESS) {
-        pdl_kernel_destroy(made);
-        return status;
-    }
-    *kernel = made;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_from_function_image(struct CUfunc_st *function, const void *image,
-                                          size_t size, pdl_kernel **kernel)
-{
-    pdl_kernel *made = NULL;
-    const pdl_status status = pdl_kernel_from_function(function, kernel != NULL ? &made : NULL);
-    return with_image(status, made, image, size, kernel);
-}
-
-pdl_status pdl_kernel_from_kernel_image(struct CUkern_st *cu_kernel, const void *image, size_t size,
-                                        pdl_kernel **kernel)
-{
-    pdl_kernel *made = NULL;
-    const pdl_status status = pdl_kernel_from_kernel(cu_kernel, kernel != NULL ? &made : NULL);
-    return with_image(status, made, image, size, kernel);
-}
-
-pdl_status pdl_kernel_from_file(const char *path, const char *name, pdl_kernel **kernel)
-{
-    void *image = NULL;
-    size_t size = 0;
-    if (path == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "path", "path is NULL");
-    }
-    pdl_status status = pdl_file_read(path, (size_t)2 << 30, &image, &size);
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_from_image(image, size, name, kernel);
-        free(image);
-    }
-    return status;
-}
-
 void pdl_kernel_destroy(pdl_kernel *kernel)
 {
     if (kernel == NULL) {
@@ -228,7 +167,7 @@ void pdl_kernel_destroy(pdl_kernel *kernel)
         next = bound->next;
         free(bound);
     }
-    pdl_image_unload(kernel->driver, &kernel->image);
+    pdl_image_free(kernel->image);
     free(kernel->race);
     free(kernel->name);
     free(kernel);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading kernel images. The driver is told where an image begins and not how long it is, so that
- * its length is checked here against what its headers say. */
+/* Images: their kernels are read once, and the driver loads them when the first one is asked for. It is told where an
+ * image begins and not how long it is, so that its length is checked here against what its headers say. */
 #include "launch/image.h"
 
 #include <stdbool.h>
@@ -11,9 +11,33 @@
 #include "code/fatbin.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/gate.h"
+#include "core/hash.h"
+#include "os/lock.h"
 
 enum image_kind { IMAGE_NONE, IMAGE_PTX, IMAGE_CUBIN, IMAGE_FATBIN };
+
+/* What the code for one kind of device says. */
+struct code {
+    uint32_t capability; /* 90 for 9.0; 0: for all devices */
+    enum pdl_why why;    /* not all of it was read */
+    struct pdl_scan_table kernels;
+};
+
+struct pdl_image {
+    const struct pdl_driver *driver;
+    atomic_uint users; /* the caller, and each kernel */
+    struct pdl_lock lock;
+    CUlibrary library; /* under the lock; NULL: the driver has not loaded it */
+    /* The driver's to write to for as long as the library is loaded: PTX may be compiled late, when an entry is asked
+     * for or a device is first used. */
+    char *log;
+    enum image_kind kind;
+    struct pdl_proof_image whole; /* a copy, with a NUL behind it */
+    uint32_t count;
+    struct code codes[]; /* at most one a device */
+};
 
 static bool cubin_is_whole(const unsigned char *image, size_t size)
 {
@@ -45,12 +69,6 @@ static enum image_kind image_kind(const unsigned char *image, size_t size)
     return IMAGE_NONE;
 }
 
-PDL_COLD static pdl_status not_an_image(size_t size)
-{
-    return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
-                          "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
-}
-
 /* ---- loading -------------------------------------------------------------------------------- */
 
 #define LOG_SIZE 1024
@@ -67,73 +85,56 @@ static void flatten(char *log)
 }
 
 /* A failure of the driver to load code, with the compiler's log if there is one. */
-static pdl_status refused(const struct pdl_driver *driver, const struct pdl_image *image,
-                          const char *call, CUresult result)
+static pdl_status refused(const struct pdl_image *image, const char *call, CUresult result)
 {
     const pdl_status status =
-        pdl_error_from_cuda(driver, call, (int32_t)result, "to load code from an image");
+        pdl_error_from_cuda(image->driver, call, (int32_t)result, "to load code from an image");
     if (image->log == NULL || image->log[0] == '\0') {
         return status;
     }
     flatten(image->log);
     return pdl_error_set(status, call, "image", (int32_t)result,
                          "the image cannot be loaded: %s: %s",
-                         pdl_driver_result_name(driver, result), image->log);
+                         pdl_driver_result_name(image->driver, result), image->log);
 }
 
-static pdl_status load(const struct pdl_driver *driver, const void *code, struct pdl_image *image)
+/* Under the lock. */
+static pdl_status load(struct pdl_image *image)
 {
+    const bool ptx = image->kind == IMAGE_PTX;
+    if (ptx && image->log == NULL) {
+        image->log = calloc(1, LOG_SIZE);
+        if (image->log == NULL) {
+            return PDL_NO_MEMORY();
+        }
+    }
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {image->log, (void *)(uintptr_t)LOG_SIZE};
-    const unsigned count = image->log != NULL ? 2 : 0;
-    const CUresult result =
-        driver->cuLibraryLoadData(&image->library, code, options, values, count, NULL, NULL, 0);
+    const CUresult result = image->driver->cuLibraryLoadData(
+        &image->library, image->whole.bytes, options, values, ptx ? 2 : 0, NULL, NULL, 0);
     if (result != CUDA_SUCCESS) {
         image->library = NULL;
-        return refused(driver, image, "cuLibraryLoadData", result);
+        return refused(image, "cuLibraryLoadData", result);
     }
     return PDL_SUCCESS;
 }
 
-static pdl_status load_ptx(const struct pdl_driver *driver, const void *text, size_t size,
-                           struct pdl_image *image)
+pdl_status pdl_image_find(struct pdl_image *image, const char *name, CUkernel *kernel)
 {
-    char *copy = malloc(size + 1); /* the driver wants a NUL at the end */
-    image->log = calloc(1, LOG_SIZE);
-    if (copy == NULL || image->log == NULL) {
-        free(copy);
-        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for a copy of %zu bytes of PTX", size);
+    pdl_lock_take(&image->lock);
+    pdl_status status = image->library == NULL ? load(image) : PDL_SUCCESS;
+    const CUresult result = status == PDL_SUCCESS
+                                ? image->driver->cuLibraryGetKernel(kernel, image->library, name)
+                                : CUDA_SUCCESS;
+    if (result == CUDA_ERROR_NOT_FOUND) {
+        status = pdl_error_set(PDL_ERROR_NOT_FOUND, "cuLibraryGetKernel", "name", (int32_t)result,
+                               "the image has no kernel named %s (C++ kernels have mangled names)",
+                               name);
+    } else if (result != CUDA_SUCCESS) {
+        status = refused(image, "cuLibraryGetKernel", result);
     }
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    const pdl_status status = load(driver, copy, image);
-    free(copy);
+    pdl_lock_release(&image->lock);
     return status;
-}
-
-pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
-                          struct pdl_image *loaded)
-{
-    const unsigned char *bytes = image;
-    const enum image_kind kind = size > 0 ? image_kind(bytes, size) : IMAGE_NONE;
-    struct pdl_image made = {0};
-    if (kind == IMAGE_NONE) {
-        return not_an_image(size);
-    }
-    if ((kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
-        (kind == IMAGE_FATBIN && pdl_fatbin_size(bytes, size) == 0)) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
-                              "the %s is cut short: its headers name more than its %zu bytes",
-                              kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);
-    }
-    const pdl_status status =
-        kind == IMAGE_PTX ? load_ptx(driver, image, size, &made) : load(driver, image, &made);
-    if (status != PDL_SUCCESS) {
-        pdl_image_unload(driver, &made);
-        return status;
-    }
-    *loaded = made;
-    return PDL_SUCCESS;
 }
 
 /* ---- what the code does --------------------------------------------------------------------- */
@@ -150,40 +151,81 @@ static pdl_status capability_of(const struct pdl_driver *driver, int ordinal, ui
     return status;
 }
 
-/* The kernel is one for all devices: they have to agree. Most machines have one kind. */
-static pdl_status scan_fatbin(const struct pdl_driver *driver, const unsigned char *bytes,
-                              size_t size, const char *name, struct pdl_scan_answer *answer)
+/* Reads the code for a kind of device. */
+static enum pdl_why read_code(struct pdl_image *image, uint32_t capability,
+                              struct pdl_scan_table *kernels)
 {
-    uint32_t last = 0;
-    for (int i = 0; i < driver->device_count; i++) {
+    const unsigned char *const bytes = image->whole.bytes;
+    const char *const text = image->whole.bytes;
+    switch (image->kind) {
+    case IMAGE_PTX:
+        return pdl_scan_ptx_each(text, strlen(text), 0, pdl_scan_keep, kernels) ? PDL_WHY_NOTHING
+                                                                                : PDL_WHY_NO_MEMORY;
+    case IMAGE_CUBIN:
+        return pdl_scan_cubin_each(bytes, image->whole.size, pdl_scan_keep, kernels);
+    default:
+        return pdl_scan_fatbin_each(bytes, image->whole.size, capability, pdl_scan_ptx_is_forced(),
+                                    pdl_scan_keep, kernels);
+    }
+}
+
+static const struct code *code_for(const struct pdl_image *image, uint32_t capability)
+{
+    for (uint32_t i = 0; i < image->count; i++) {
+        if (image->codes[i].capability == capability) {
+            return &image->codes[i];
+        }
+    }
+    return NULL;
+}
+
+static pdl_status scan(struct pdl_image *image)
+{
+    for (int i = 0; i < image->driver->device_count; i++) {
         uint32_t capability = 0;
-        const pdl_status status = capability_of(driver, i, &capability);
-        if (status != PDL_SUCCESS) {
-            return status;
+        if (image->kind == IMAGE_FATBIN) {
+            PDL_RETURN_IF_ERROR(capability_of(image->driver, i, &capability));
         }
-        if (i == 0 || capability != last) {
-            const struct pdl_scan_answer found = pdl_scan_fatbin(bytes, size, name, capability);
-            *answer = i == 0 ? found : pdl_scan_either(*answer, found);
+        if (code_for(image, capability) == NULL) {
+            struct code *const code = &image->codes[image->count++];
+            code->capability = capability;
+            code->why = read_code(image, capability, &code->kernels);
+            if (code->why == PDL_WHY_NO_MEMORY) {
+                return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for an image's waits");
+            }
+            pdl_scan_sort(&code->kernels);
         }
-        last = capability;
     }
     return PDL_SUCCESS;
 }
 
-/* The same of what is proved of it, on the devices that can overlap. */
-static pdl_status prove(const struct pdl_driver *driver, const void *image, size_t size,
-                        const char *name, struct pdl_scan_answer *answer)
+static struct pdl_scan_answer answer_of(const struct code *code, const char *name)
+{
+    struct pdl_scan_answer answer = {.why = code->why};
+    uint32_t count = 0;
+    const struct pdl_scan_row *const rows =
+        code->why == PDL_WHY_NOTHING ? pdl_scan_find(&code->kernels, name, &count) : NULL;
+    if (code->why == PDL_WHY_NOTHING && count == 0) {
+        answer.why = PDL_WHY_NOT_FOUND;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pdl_scan_answer found = pdl_scan_answer_of(&rows[i]);
+        answer = i == 0 ? found : pdl_scan_either(answer, found);
+    }
+    return answer;
+}
+
+/* What is proved of a kernel on the devices that can overlap. */
+static pdl_status prove(const struct pdl_image *image, const char *name,
+                        struct pdl_scan_answer *answer)
 {
     bool looked = false;
-    for (int i = 0; !driver->overlap_disabled && i < driver->device_count; i++) {
+    for (int i = 0; !image->driver->overlap_disabled && i < image->driver->device_count; i++) {
         uint32_t capability = 0;
-        const pdl_status status = capability_of(driver, i, &capability);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        PDL_RETURN_IF_ERROR(capability_of(image->driver, i, &capability));
         if (capability >= PDL_GATE_CAPABILITY) {
             const struct pdl_proof_answer found =
-                pdl_proof_of(image, size, 0, name, capability, answer->waits, false);
+                pdl_proof_of(&image->whole, name, capability, answer->waits, false);
             answer->proof = looked ? pdl_proof_both(&answer->proof, &found) : found;
             looked = true;
         }
@@ -191,54 +233,114 @@ static pdl_status prove(const struct pdl_driver *driver, const void *image, size
     return PDL_SUCCESS;
 }
 
-pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                          const char *name, struct pdl_scan_answer *answer)
+/* The kernel is one for all devices: they have to agree. Most machines have one kind. */
+pdl_status pdl_image_ask(const struct pdl_image *image, const char *name,
+                         struct pdl_scan_answer *answer)
 {
-    pdl_status status = PDL_SUCCESS;
-    const unsigned char *bytes = image;
-    const char *text = image;
-    const char *nul;
-    switch (size > 0 ? image_kind(bytes, size) : IMAGE_NONE) {
-    case IMAGE_PTX:
-        nul = memchr(text, '\0', size);
-        *answer = pdl_scan_ptx(text, nul != NULL ? (size_t)(nul - text) : size, name);
-        break;
-    case IMAGE_CUBIN:
-        *answer = pdl_scan_cubin_kernel(bytes, size, name);
-        break;
-    case IMAGE_FATBIN:
-        status = scan_fatbin(driver, bytes, size, name, answer);
-        break;
-    case IMAGE_NONE:
-        return not_an_image(size);
+    for (uint32_t i = 0; i < image->count; i++) {
+        const struct pdl_scan_answer found = answer_of(&image->codes[i], name);
+        *answer = i == 0 ? found : pdl_scan_either(*answer, found);
     }
-    if (status == PDL_SUCCESS && answer->why == PDL_WHY_NO_MEMORY) {
-        status =
-            PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory to look for the waits of kernel %s", name);
-    }
-    return status == PDL_SUCCESS ? prove(driver, image, size, name, answer) : status;
+    return prove(image, name, answer);
 }
 
-void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image)
+struct pdl_proof_answer pdl_image_prove(const struct pdl_image *image, const char *name,
+                                        uint32_t capability)
 {
+    return pdl_proof_look(&image->whole, name, capability, true);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+pdl_image *pdl_image_retain(pdl_image *image)
+{
+    (void)atomic_fetch_add_explicit(&image->users, 1, memory_order_relaxed);
+    return image;
+}
+
+void pdl_image_free(pdl_image *image)
+{
+    if (image == NULL || atomic_fetch_sub_explicit(&image->users, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
     if (image->library != NULL) {
         /* Nobody could act on a failure here, and the driver keeps none of ours. */
-        (void)driver->cuLibraryUnload(image->library);
+        (void)image->driver->cuLibraryUnload(image->library);
     }
+    for (uint32_t i = 0; i < image->count; i++) {
+        free(image->codes[i].kernels.rows);
+    }
+    free((void *)(uintptr_t)image->whole.bytes);
     free(image->log);
+    free(image);
 }
 
-pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_image *image,
-                          const char *name, CUkernel *kernel)
+/* The bytes, which have a NUL behind them, are the image's from now on. */
+static pdl_status take(const struct pdl_driver *driver, unsigned char *bytes, size_t size,
+                       pdl_image **image)
 {
-    const CUresult result = driver->cuLibraryGetKernel(kernel, image->library, name);
-    if (result == CUDA_SUCCESS) {
-        return PDL_SUCCESS;
+    const size_t devices = (size_t)driver->device_count;
+    pdl_image *const made = calloc(1, sizeof(*made) + devices * sizeof(made->codes[0]));
+    if (made == NULL) {
+        free(bytes);
+        return PDL_NO_MEMORY();
     }
-    if (result == CUDA_ERROR_NOT_FOUND) {
-        return pdl_error_set(PDL_ERROR_NOT_FOUND, "cuLibraryGetKernel", "name", (int32_t)result,
-                             "the image has no kernel named %s (C++ kernels have mangled names)",
-                             name);
+    made->driver = driver;
+    made->users = 1;
+    made->whole = (struct pdl_proof_image){.bytes = bytes, .size = size};
+    made->kind = size > 0 ? image_kind(bytes, size) : IMAGE_NONE;
+    pdl_status status = PDL_SUCCESS;
+    if (made->kind == IMAGE_NONE) {
+        status =
+            PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
+                           "the %zu bytes are neither PTX text nor a cubin nor a fatbin", size);
+    } else if ((made->kind == IMAGE_CUBIN && !cubin_is_whole(bytes, size)) ||
+               (made->kind == IMAGE_FATBIN && pdl_fatbin_size(bytes, size) == 0)) {
+        status = PDL_FAIL_FIELD(PDL_ERROR_INVALID_IMAGE, "image",
+                                "the %s is cut short: its headers name more than its %zu bytes",
+                                made->kind == IMAGE_CUBIN ? "cubin" : "fatbin", size);
+    } else {
+        made->whole.hash = pdl_proof_is_on() ? pdl_hash(PDL_HASH_START, bytes, size) : 0;
+        status = scan(made);
     }
-    return refused(driver, image, "cuLibraryGetKernel", result);
+    if (status != PDL_SUCCESS) {
+        pdl_image_free(made);
+        return status;
+    }
+    *image = made;
+    return PDL_SUCCESS;
+}
+
+static pdl_status check(const void *from, const char *name, pdl_image *const *image,
+                        const struct pdl_driver **driver)
+{
+    if (from == NULL || image == NULL) {
+        const char *const missing = from == NULL ? name : "loaded";
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, missing, "%s is NULL", missing);
+    }
+    return pdl_driver_get(driver);
+}
+
+pdl_status pdl_image_load(const void *image, size_t size, pdl_image **loaded)
+{
+    const struct pdl_driver *driver;
+    PDL_RETURN_IF_ERROR(check(image, "image", loaded, &driver));
+    unsigned char *const copy = malloc(size + 1);
+    if (copy == NULL) {
+        return PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY,
+                        "no memory for a copy of the %zu bytes of an image", size);
+    }
+    memcpy(copy, image, size);
+    copy[size] = '\0';
+    return take(driver, copy, size, loaded);
+}
+
+pdl_status pdl_image_load_file(const char *path, pdl_image **loaded)
+{
+    const struct pdl_driver *driver;
+    void *bytes = NULL;
+    size_t size = 0;
+    PDL_RETURN_IF_ERROR(check(path, "path", loaded, &driver));
+    PDL_RETURN_IF_ERROR(pdl_file_read(path, (size_t)2 << 30, &bytes, &size));
+    return take(driver, bytes, size, loaded);
 }

@@ -6,27 +6,18 @@
 #include "code/scan.h"
 #include "core/driver.h"
 
-/* A loaded image. The log is the driver's to write to for as long as the library is loaded: PTX may
- * be compiled late, when an entry is asked for or a device is first used. */
-struct pdl_image {
-    CUlibrary library;
-    char *log;
-};
+/* Another reference, which pdl_image_free() gives back. */
+pdl_image *pdl_image_retain(pdl_image *image);
 
-/* Loads an image. */
-pdl_status pdl_image_load(const struct pdl_driver *driver, const void *image, size_t size,
-                          struct pdl_image *loaded);
+/* Finds an entry; the driver loads the image if it has not yet. */
+pdl_status pdl_image_find(pdl_image *image, const char *name, CUkernel *kernel);
 
-/* Looks for waits and triggers of a kernel in the code of an image. Each is unknown where that
- * cannot be told, or is not the same on all devices. */
-pdl_status pdl_image_scan(const struct pdl_driver *driver, const void *image, size_t size,
-                          const char *name, struct pdl_scan_answer *answer);
+/* Waits and triggers of a kernel, and what is proved of it. Each is unknown where that cannot be told, or is not the
+ * same on all devices. */
+pdl_status pdl_image_ask(const pdl_image *image, const char *name, struct pdl_scan_answer *answer);
 
-/* Unloads it. An image that is all zero is none. */
-void pdl_image_unload(const struct pdl_driver *driver, struct pdl_image *image);
-
-/* Finds an entry. */
-pdl_status pdl_image_find(const struct pdl_driver *driver, const struct pdl_image *image,
-                          const char *name, CUkernel *kernel);
+/* What is proved of a kernel, without a budget. */
+struct pdl_proof_answer pdl_image_prove(const pdl_image *image, const char *name,
+                                        uint32_t capability);
 
 #endif /* PDL_LIB_IMAGE_H */

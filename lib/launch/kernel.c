@@ -129,6 +129,25 @@ pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **pl
     return PDL_SUCCESS;
 }
 
+pdl_status pdl_kernel_compare_sizes(const pdl_kernel *kernel, const size_t *given,
+                                    size_t given_count, const struct pdl_place *asked,
+                                    size_t asked_count)
+{
+    if (given_count != asked_count) {
+        return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
+                              "%zu argument sizes are given and kernel %s has %zu parameters",
+                              given_count, pdl_kernel_name(kernel), asked_count);
+    }
+    for (size_t i = 0; i < given_count; i++) {
+        if (given[i] != asked[i].size) {
+            return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
+                                  "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
+                                  pdl_kernel_name(kernel), asked[i].size);
+        }
+    }
+    return PDL_SUCCESS;
+}
+
 static int capability_of(const struct pdl_kernel_facts *facts)
 {
     return 10 * facts->device->compute_capability_major + facts->device->compute_capability_minor;
@@ -142,7 +161,6 @@ static void decide(const pdl_kernel *kernel, struct pdl_kernel_facts *facts)
     const struct pdl_policies *const policies = named ? pdl_policy_now() : NULL;
     const struct pdl_gate gate = {
         .disabled = kernel->driver->overlap_disabled,
-        .kernel_off = kernel->overlap_off,
         .excluded = named && pdl_policy_excludes(policies, pdl_kernel_name(kernel)),
         .capability = capability_of(facts),
         .code = facts->ptx_version,
@@ -588,7 +606,7 @@ pdl_status pdl_kernel_prove(pdl_kernel *kernel, int device, pdl_proof *proof)
             answer = read_code(kernel, facts, true);
         } else {
             answer.why = PDL_WHY_NOTHING;
-            answer.proof = pdl_proof_again(kernel->hash, kernel->size, pdl_kernel_name(kernel),
+            answer.proof = pdl_image_prove(kernel->image, pdl_kernel_name(kernel),
                                            (uint32_t)capability_of(facts));
         }
         pdl_lock_take(&kernel->lock);
@@ -624,19 +642,6 @@ pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known tri
     pdl_lock_take(&kernel->lock);
     kernel->known = pdl_known_pack(&answer) | (kernel->known & PDL_KNOWN_PROOF);
     kernel->declared = true;
-    decide_again(kernel);
-    pdl_lock_release(&kernel->lock);
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_enable_overlap(pdl_kernel *kernel, uint32_t enabled)
-{
-    const pdl_status status = check_kernel(kernel);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    pdl_lock_take(&kernel->lock);
-    kernel->overlap_off = enabled == 0;
     decide_again(kernel);
     pdl_lock_release(&kernel->lock);
     return PDL_SUCCESS;
@@ -689,12 +694,21 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
                : PDL_SUCCESS;
 }
 
-pdl_status pdl_kernel_function(pdl_kernel *kernel, int device, struct CUfunc_st **function)
+pdl_status pdl_kernel_check_args(pdl_kernel *kernel, const size_t *sizes, size_t count)
 {
-    struct pdl_kernel_facts *facts = NULL;
-    if (function == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "function", "function is NULL");
+    struct pdl_place *places = NULL;
+    size_t asked = 0;
+    PDL_RETURN_IF_ERROR(check_kernel(kernel));
+    if (sizes == NULL && count > 0) {
+        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sizes", "sizes is NULL");
     }
-    const pdl_status status = find_facts(kernel, &device, &facts);
-    return status == PDL_SUCCESS ? pdl_kernel_resolve(kernel, function) : status;
+    if (!pdl_driver_has_parameters(kernel->driver)) {
+        return PDL_SUCCESS;
+    }
+    pdl_status status = pdl_kernel_parameters(kernel, &places, &asked);
+    if (status == PDL_SUCCESS) {
+        status = pdl_kernel_compare_sizes(kernel, sizes, count, places, asked);
+    }
+    free(places);
+    return status;
 }

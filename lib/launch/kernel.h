@@ -70,18 +70,15 @@ struct pdl_kernel {
     const void *symbol;  /* SYMBOL */
     const pdl_runtime_ops *ops;
     _Atomic(struct pdl_bound *) bound; /* SYMBOL: newest first */
-    struct pdl_image image;            /* owned; empty if the code was not loaded here */
+    pdl_image *image;                  /* a reference; NULL: none was given */
     char *name;                        /* owned; as given with an image, else NULL */
     int attribute_version; /* the older one of the driver and the Runtime that it is launched by */
     unsigned known;        /* of the code, unless it is another one on each device */
     struct pdl_untold_bounds bounds; /* likewise */
     bool declared;                   /* by the caller, which stands above the code */
-    uint64_t hash; /* of an image that was given, and its size: for pdl_proof_again() */
-    size_t size;
     _Atomic(char *) race; /* owned; set once: the first race that was found in its code, or NULL */
-    uint32_t target;  /* of an image that the caller gave, which the driver must bear out; or 0 */
-    bool target_ptx;  /* whether that is a version of PTX */
-    bool overlap_off; /* under the lock: pdl_kernel_enable_overlap(kernel, 0) */
+    uint32_t target; /* of an image that the caller gave, which the driver must bear out; or 0 */
+    bool target_ptx; /* whether that is a version of PTX */
     struct pdl_lock lock;                       /* held while facts are asked for */
     _Atomic(struct pdl_kernel_facts *) facts[]; /* device_count of them */
 };
@@ -210,6 +207,11 @@ struct pdl_place {
 /* Lists the parameters, where the driver reports them. The caller frees *places. */
 pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **places,
                                  size_t *count);
+
+/* Compares what a caller says of its arguments with them. */
+pdl_status pdl_kernel_compare_sizes(const pdl_kernel *kernel, const size_t *given,
+                                    size_t given_count, const struct pdl_place *asked,
+                                    size_t asked_count);
 
 /* Asks the driver again how much dynamic shared memory the kernel may have: others can raise it
  * too. */

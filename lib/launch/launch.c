@@ -59,8 +59,7 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
         return pdl_error_set(
             PDL_ERROR_EVENT, call, field, result,
             "%s refused the %s of kernel %s (%s): such an event is created without "
-            "timing (CU_EVENT_DISABLE_TIMING), not interprocess; pdl_event_create() "
-            "makes one",
+            "timing (CU_EVENT_DISABLE_TIMING, cudaEventDisableTiming), not interprocess",
             call, field, kernel_name, result_name);
     }
     const bool invalid = result == CUDA_ERROR_INVALID_VALUE || result == RUNTIME_CONFIGURATION;

@@ -75,7 +75,7 @@ static const char *advice(pdl_reason reason, bool anyway)
                "kernels";
     }
     if (reason == PDL_REASON_WAITS_UNKNOWN) {
-        return "; pass its code to pdl_kernel_from_function_image(), or if it waits call "
+        return "; pass its image to pdl_kernel_from_function(), or if it waits call "
                "pdl_kernel_declare(kernel, PDL_YES, ...)";
     }
     return reason == PDL_REASON_NO_WAIT ? ": the next wait also covers everything before it" : "";

@@ -20,6 +20,7 @@ static _Atomic(const struct pdl_policies *) current = &environment;
 /* Takes over what is given. */
 static pdl_status fill(struct pdl_policies *made, const pdl_policy *given)
 {
+    made->off = given->off != 0;
     made->capture_only = given->capture_only != 0;
     if (given->exclude != NULL) {
         made->exclude = strdup(given->exclude);
@@ -37,7 +38,11 @@ static pdl_status fill(struct pdl_policies *made, const pdl_policy *given)
 static void publish(const struct pdl_policies *policies)
 {
     atomic_store_explicit(&current, policies, memory_order_release);
-    (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_POLICY);
+    if (!policies->off) {
+        (void)atomic_fetch_and(&pdl_gate_special, ~(unsigned)PDL_GATE_OFF);
+    }
+    (void)atomic_fetch_or(&pdl_gate_special,
+                          (unsigned)(PDL_GATE_POLICY | (policies->off ? PDL_GATE_OFF : 0)));
 }
 
 static void look(void)
@@ -77,9 +82,10 @@ pdl_status pdl_policy_set(const pdl_policy *policy)
     if (policy != NULL) {
         status = pdl_sized_resize(&given, sizeof(given), policy, sizeof(given.size), "policy");
     }
-    if (status == PDL_SUCCESS && given.capture_only > 1) {
+    if (status == PDL_SUCCESS && (given.off > 1 || given.capture_only > 1)) {
         status = PDL_FAIL_FIELD(PDL_ERROR_DESC_FIELD, "policy",
-                                "capture_only is %u, which is neither 0 nor 1", given.capture_only);
+                                "off is %u and capture_only is %u: each is 0 or 1", given.off,
+                                given.capture_only);
     }
     if (status != PDL_SUCCESS) {
         return status;
@@ -150,8 +156,7 @@ bool pdl_policy_allows(const struct pdl_driver *driver, const pdl_launch_desc *d
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUstream stream = pdl_desc_stream(desc);
-    if (desc->overlap != PDL_OVERLAP_CAPTURE && !environment.capture_only &&
-        !pdl_policy_now()->capture_only) {
+    if (!environment.capture_only && !pdl_policy_now()->capture_only) {
         return true;
     }
     /* The legacy stream captures nothing, and must not be asked while others capture. What the driver fails to

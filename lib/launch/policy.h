@@ -10,6 +10,7 @@
 #include "core/gate.h"
 
 struct pdl_policies {
+    bool off;
     bool capture_only;
     char *exclude; /* patterns, a NUL behind each */
     size_t exclude_size;

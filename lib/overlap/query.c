@@ -7,27 +7,17 @@
 #include "launch/lower.h"
 #include "overlap/rules.h"
 
-static const char *const conditions[][2] = {[0] = {NULL, NULL}, /* no condition */
-#define CONDITION_ROW(name, value, id, text) [value] = {id, text},
-                                            PDL_CONDITION_LIST(CONDITION_ROW)
-#undef CONDITION_ROW
-};
-
-static const char *column_of(pdl_condition condition, int column, const char *unknown)
-{
-    const bool known = (size_t)condition < sizeof(conditions) / sizeof(conditions[0]);
-    const char *const text = known ? conditions[condition][column] : NULL;
-    return text != NULL ? text : unknown;
-}
-
 const char *pdl_condition_name(pdl_condition condition)
 {
-    return column_of(condition, 0, "unknown");
-}
-
-const char *pdl_condition_string(pdl_condition condition)
-{
-    return column_of(condition, 1, "not a condition of this library");
+    switch (condition) {
+#define CONDITION_ROW(name, value, id, text)                                                       \
+    case name:                                                                                     \
+        return id;
+        PDL_CONDITION_LIST(CONDITION_ROW)
+#undef CONDITION_ROW
+    default:
+        return "unknown";
+    }
 }
 
 /* ---- one launch ----------------------------------------------------------------------------- */

@@ -61,11 +61,11 @@ static void judge_device(const struct judgement *judgement)
                                    : "nothing has turned overlap off for the process");
 }
 
-/* Of the reasons, the older ones but KERNEL are other conditions. */
+/* Of the reasons, the older ones are other conditions. */
 static void judge_attribute(const struct judgement *judgement)
 {
     const pdl_reason reason = judgement->input->secondary.reason;
-    const bool other = reason <= PDL_REASON_WAITS_UNKNOWN && reason != PDL_REASON_KERNEL;
+    const bool other = reason <= PDL_REASON_WAITS_UNKNOWN;
     const bool requested = judgement->input->requested;
     add(judgement, PDL_CONDITION_ATTRIBUTE, yes_if(requested && other), "%s",
         !requested ? "the launch of the secondary asks for no overlap (PDL_OVERLAP_NONE)"

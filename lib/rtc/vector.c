@@ -264,9 +264,6 @@ pdl_status pdl_vector_plan_make(const pdl_vector_operand *operands, size_t count
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     pdl_vector_plan made;
     pdl_status status = pdl_sized_check(plan, "plan");
-    if (status == PDL_SUCCESS && device == -1) {
-        status = pdl_device_current(&device);
-    }
     if (status == PDL_SUCCESS) {
         status = pdl_device_get(device, &info);
     }

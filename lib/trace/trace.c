@@ -84,7 +84,7 @@ pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
 {
     const struct pdl_trace_driver *driver;
     const char *call;
-    int device;
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
     if (trace == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "trace", "trace is NULL");
     }
@@ -92,7 +92,7 @@ pdl_status pdl_trace_create(uint32_t capacity, pdl_trace **trace)
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "capacity",
                               "capacity is %u blocks, not 1 to %d", (unsigned)capacity, INT32_MAX);
     }
-    pdl_status status = pdl_device_current(&device);
+    pdl_status status = pdl_device_get(-1, &device);
     if (status == PDL_SUCCESS) {
         status = pdl_trace_driver_get(&driver);
     }

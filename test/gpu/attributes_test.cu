@@ -32,11 +32,11 @@ static int set_up(void **)
     assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
     assert_cuda(cudaMalloc(&fix.counter, sizeof(*fix.counter)));
     assert_cuda(cudaMalloc(&fix.window, window_bytes));
-    assert_pdl(pdl_event_create(&fix.trigger));
-    assert_pdl(pdl_event_create(&fix.launched));
+    assert_cuda(cudaEventCreateWithFlags(&fix.trigger, cudaEventDisableTiming));
+    assert_cuda(cudaEventCreateWithFlags(&fix.launched, cudaEventDisableTiming));
     assert_pdl(pdl_kernel_from_symbol(count, &fix.kernels[0]));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count)));
-    assert_pdl(pdl_kernel_from_function(function, &fix.kernels[1]));
+    assert_pdl(pdl_kernel_from_function(function, NULL, &fix.kernels[1]));
     assert_pdl(pdl_kernel_declare(fix.kernels[1], PDL_YES, PDL_YES));
     return 0;
 }
@@ -45,8 +45,8 @@ static int tear_down(void **)
 {
     pdl_kernel_destroy(fix.kernels[1]);
     pdl_kernel_destroy(fix.kernels[0]);
-    pdl_event_destroy(fix.launched);
-    pdl_event_destroy(fix.trigger);
+    (void)cudaEventDestroy(fix.launched);
+    (void)cudaEventDestroy(fix.trigger);
     assert_cuda(cudaFree(fix.window));
     assert_cuda(cudaFree(fix.counter));
     assert_cuda(cudaStreamDestroy(fix.stream));

@@ -48,7 +48,9 @@ static inline void run(void)
 static inline pdl_census census_of(pdl_chain *of)
 {
     pdl_census census = PDL_CENSUS_INIT;
-    assert_pdl(pdl_chain_census(of, &census));
+    cudaGraph_t graph = nullptr;
+    assert_pdl(pdl_chain_graph(of, &graph));
+    assert_pdl(pdl_graph_census(graph, &census));
     return census;
 }
 

@@ -37,7 +37,7 @@ static pdl_status launch_function_here(int *flag)
     cudaFunction_t function = nullptr;
     pdl_kernel *kernel = nullptr;
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(raise_flag)));
-    assert_pdl(pdl_kernel_from_function(function, &kernel));
+    assert_pdl(pdl_kernel_from_function(function, NULL, &kernel));
     const pdl_status status = pdl_launch(kernel, pdl_launch_desc_make(1, 1), PDL_ARGS(flag));
     pdl_kernel_destroy(kernel);
     return status;
@@ -55,7 +55,6 @@ static pdl_status launch_chain_here(int *flag)
         assert_pdl(pdl_chain_create(&options, &chain));
         assert_pdl(pdl_chain_add(chain, kernel, &desc, PDL_ARGS(flag), nullptr, 0, nullptr));
         assert_pdl(pdl_chain_build(chain));
-        assert_pdl(pdl_chain_upload(chain, nullptr));
         return pdl_chain_launch(chain, nullptr);
     }
     const pdl_status status = pdl_chain_launch(chain, nullptr);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One kernel serves every device. Needs two; with one the tests are skipped one by one. */
+#include "../cuda/from_image.h"
 #include "gpu_test.cuh"
 
 static __global__ void set_symbol(unsigned *to, unsigned value, unsigned n)
@@ -38,7 +39,7 @@ static void assert_works_on_both(pdl_kernel *kernel)
 static void skip_without_two_devices(void)
 {
     int count = 0;
-    assert_pdl(pdl_device_count(&count));
+    assert_cuda(cudaGetDeviceCount(&count));
     if (count < 2) {
         skip();
     }
@@ -48,7 +49,7 @@ static void a_kernel_from_an_image_is_launched_on_two_devices(void **)
 {
     pdl_kernel *kernel = nullptr;
     skip_without_two_devices();
-    assert_pdl(pdl_kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernel));
+    assert_pdl(kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernel));
     assert_works_on_both(kernel);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernel nodes added to graphs by hand: every kind of edge, what is refused, and launch
  * attributes. */
+#include "../cuda/from_image.h"
 #include "graph_test.cuh"
 
 static const unsigned value = 815;
@@ -237,9 +238,9 @@ static void kernels_from_everywhere_become_nodes(void **)
     cudaGraphExec_t exec = nullptr;
     unsigned host[3 * n];
     cudaGraphNode_t before = nullptr;
-    assert_pdl(pdl_kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernels[0]));
+    assert_pdl(kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernels[0]));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count)));
-    assert_pdl(pdl_kernel_from_function(function, &kernels[1]));
+    assert_pdl(pdl_kernel_from_function(function, NULL, &kernels[1]));
     assert_pdl(pdl_kernel_declare(kernels[1], PDL_YES, PDL_YES));
     assert_pdl(pdl_kernel_from_symbol(count, &kernels[2]));
     assert_cuda(cudaMemset(fix.cells, 0, sizeof(host)));
@@ -363,7 +364,7 @@ static void events_are_refused_because_in_a_graph_they_are_edges(void **)
 {
     struct CUevent_st *event = nullptr;
     cudaGraphNode_t node = nullptr;
-    assert_pdl(pdl_event_create(&event));
+    assert_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     pdl_launch_desc desc = desc_with(PDL_OVERLAP_NONE);
     desc.trigger_event = event;
     assert_adds_nothing(
@@ -375,7 +376,7 @@ static void events_are_refused_because_in_a_graph_they_are_edges(void **)
         pdl_graph_add_launch(fix.graph, nullptr, 0, fix.count, &desc, PDL_ARGS(fix.cells), &node),
         PDL_ERROR_NOT_SUPPORTED, "launch_event");
     assert_null(node);
-    pdl_event_destroy(event);
+    (void)cudaEventDestroy(event);
 }
 
 static void a_block_over_the_kernels_limit_is_refused(void **)

@@ -3,6 +3,7 @@
  * skipped one by one. */
 #include <pdl/chain.h>
 
+#include "../cuda/from_image.h"
 #include "gpu_test.cuh"
 
 static const unsigned n = 64;
@@ -54,7 +55,7 @@ static side sides[2];
 static bool two_devices(void)
 {
     int count = 0;
-    return pdl_device_count(&count) == PDL_SUCCESS && count >= 2;
+    return cudaGetDeviceCount(&count) == cudaSuccess && count >= 2;
 }
 
 static int set_up(void **)
@@ -159,7 +160,7 @@ static void one_image_serves_a_chain_on_each_device(void **)
 {
     pdl_kernel *kernel = nullptr;
     skip_without_two_devices();
-    assert_pdl(pdl_kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernel));
+    assert_pdl(kernel_from_file(PDL_TEST_FATBIN, "set_all", &kernel));
     assert_a_chain_a_device(kernel);
 }
 
@@ -220,7 +221,7 @@ static void a_function_of_one_device_is_refused_in_a_chain_of_another(void **)
     skip_without_two_devices();
     assert_cuda(cudaSetDevice(0));
     assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(set_symbol)));
-    assert_pdl(pdl_kernel_from_function(function, &kernel));
+    assert_pdl(pdl_kernel_from_function(function, NULL, &kernel));
     assert_pdl(pdl_chain_create(nullptr, &chain));
     add_link(chain, kernel, 0, 5);
     assert_cuda(cudaSetDevice(1));
@@ -251,7 +252,7 @@ static void an_event_orders_the_kernels_of_two_devices(void **)
         *first = 0;
         assert_cuda(cudaSetDevice(0));
         if (event == nullptr) {
-            assert_pdl(pdl_event_create(&event));
+            assert_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
         }
         assert_pdl(pdl_launch_kernel(pdl_launch_desc_make(1, 1, 0, sides[0].stream), write_late,
                                      first, value));
@@ -265,7 +266,7 @@ static void an_event_orders_the_kernels_of_two_devices(void **)
     }
     assert_cuda(cudaSetDevice(0));
     assert_cuda(cudaStreamSynchronize(sides[0].stream));
-    pdl_event_destroy(event);
+    (void)cudaEventDestroy(event);
     assert_cuda(cudaFreeHost(shared));
 }
 
@@ -280,7 +281,7 @@ static void an_event_recorded_by_a_launch_may_be_waited_for_on_another_device(vo
     assert_cuda(
         cudaHostAlloc(&shared, 2 * sizeof(*shared), cudaHostAllocMapped | cudaHostAllocPortable));
     assert_cuda(cudaSetDevice(0));
-    assert_pdl(pdl_event_create(&event));
+    assert_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     for (int kind = 0; kind < 2; kind++) {
         const unsigned value = 10u + static_cast<unsigned>(kind);
         volatile unsigned *first = shared;
@@ -310,7 +311,7 @@ static void an_event_recorded_by_a_launch_may_be_waited_for_on_another_device(vo
         print_message("%s: the kernel of the other device saw the %s value\n",
                       kind == 0 ? "trigger event" : "launch event", seen == value ? "new" : "old");
     }
-    pdl_event_destroy(event);
+    (void)cudaEventDestroy(event);
     assert_cuda(cudaFreeHost(shared));
 }
 
@@ -400,7 +401,9 @@ static void copy_there_and_back(int home)
         }
     }
     pdl_census census = PDL_CENSUS_INIT;
-    assert_pdl(pdl_chain_census(chain, &census));
+    cudaGraph_t graph = nullptr;
+    assert_pdl(pdl_chain_graph(chain, &graph));
+    assert_pdl(pdl_graph_census(graph, &census));
     assert_int_equal(census.nodes, 5);
     assert_int_equal(census.full, 4);
     copy = PDL_CHAIN_NODE_INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is wrong is refused, says what is wrong, launches nothing and leaves the context usable. */
+#include "../cuda/from_image.h"
 #include "gpu_test.cuh"
 
 static unsigned *counter; /* in mapped memory */
@@ -118,7 +119,7 @@ static void a_block_other_than_the_code_requires_is_refused_with_the_numbers(voi
                                ".visible .entry pairs() .reqntid 64, 2, 1 { ret; }\n";
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     pdl_kernel *kernel = nullptr;
-    assert_pdl(pdl_kernel_from_image(text, sizeof(text) - 1, "pairs", &kernel));
+    assert_pdl(kernel_from_image(text, sizeof(text) - 1, "pairs", &kernel));
     assert_pdl(pdl_launch(kernel, pdl_launch_desc_make(1, dim3(64, 2)), nullptr));
     for (const dim3 block : {dim3(64), dim3(32, 2), dim3(2, 64)}) {
         const pdl_launch_desc desc = pdl_launch_desc_make(1, block);
@@ -153,8 +154,8 @@ static void bytes_that_are_no_image_are_refused(void **)
     static const char text[] =
         "this is no image of any kind, and long enough to be read as one's header";
     pdl_kernel *kernel = nullptr;
-    assert_refused(pdl_kernel_from_image(text, sizeof(text), "count", &kernel),
-                   PDL_ERROR_INVALID_IMAGE, nullptr);
+    assert_refused(kernel_from_image(text, sizeof(text), "count", &kernel), PDL_ERROR_INVALID_IMAGE,
+                   nullptr);
     assert_null(kernel);
 }
 
@@ -163,7 +164,7 @@ static void ptx_that_does_not_compile_is_refused_with_the_compilers_log(void **)
     static const char text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                                ".visible .entry broken() { nonsense.u32; ret; }\n";
     pdl_kernel *kernel = nullptr;
-    assert_refused(pdl_kernel_from_image(text, sizeof(text) - 1, "broken", &kernel),
+    assert_refused(kernel_from_image(text, sizeof(text) - 1, "broken", &kernel),
                    PDL_ERROR_INVALID_IMAGE, nullptr);
     assert_null(kernel);
     assert_non_null(strstr(pdl_last_error()->message, "nonsense"));
@@ -172,7 +173,7 @@ static void ptx_that_does_not_compile_is_refused_with_the_compilers_log(void **)
 static void a_name_that_is_not_in_the_image_is_not_found(void **)
 {
     pdl_kernel *kernel = nullptr;
-    assert_refused(pdl_kernel_from_file(PDL_TEST_FATBIN, "no_such_kernel", &kernel),
+    assert_refused(kernel_from_file(PDL_TEST_FATBIN, "no_such_kernel", &kernel),
                    PDL_ERROR_NOT_FOUND, nullptr);
     assert_null(kernel);
 }
@@ -180,7 +181,7 @@ static void a_name_that_is_not_in_the_image_is_not_found(void **)
 static void a_file_that_is_not_there_is_refused(void **)
 {
     pdl_kernel *kernel = nullptr;
-    assert_refused(pdl_kernel_from_file("/no/such/file.fatbin", "count", &kernel), PDL_ERROR_FILE,
+    assert_refused(kernel_from_file("/no/such/file.fatbin", "count", &kernel), PDL_ERROR_FILE,
                    nullptr);
     assert_null(kernel);
 }
@@ -188,7 +189,7 @@ static void a_file_that_is_not_there_is_refused(void **)
 static void code_for_another_architecture_alone_is_refused(void **)
 {
     pdl_kernel *kernel = nullptr;
-    const pdl_status made = pdl_kernel_from_file(PDL_TEST_OTHER_CUBIN, "set_all", &kernel);
+    const pdl_status made = kernel_from_file(PDL_TEST_OTHER_CUBIN, "set_all", &kernel);
     if (made == PDL_SUCCESS) { /* the driver may look only at the launch */
         const unsigned value = 1;
         const unsigned n = 1;

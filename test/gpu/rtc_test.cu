@@ -157,7 +157,7 @@ static void code_that_the_device_cannot_run_is_refused(void **)
 static void one_kernel_serves_every_device(void **)
 {
     int count = 0;
-    assert_pdl(pdl_device_count(&count));
+    assert_cuda(cudaGetDeviceCount(&count));
     pdl_kernel *const kernel = kernel_of("scale<float, 3>", nullptr);
     const float by = 2.0f;
     for (int device = 0; device < count; device++) {

@@ -73,7 +73,6 @@ static void a_kernel_is_used_on_after_its_device_was_reset(void **)
     pdl_occupancy occupancy = PDL_OCCUPANCY_INIT;
     const pdl_launch_desc desc = pdl_launch_desc_make(1, 32);
     pdl_launch_desc large = desc;
-    struct CUfunc_st *function = nullptr;
     const auto launch = [](const pdl_launch_desc &like, vectors *v) {
         const int *a = v->a;
         const int *b = v->b;
@@ -88,9 +87,6 @@ static void a_kernel_is_used_on_after_its_device_was_reset(void **)
         assert_cuda(cudaDeviceReset());
         assert_pdl(pdl_kernel_get(kernel, 0, &later));
         assert_string_equal(later.name, info.name);
-        assert_cuda(cudaDeviceReset());
-        assert_pdl(pdl_kernel_function(kernel, 0, &function));
-        assert_non_null(function);
         assert_cuda(cudaDeviceReset());
         assert_refused(pdl_launch(kernel, &large, nullptr), PDL_ERROR_SHARED_MEMORY,
                        "dynamic_shared_memory");

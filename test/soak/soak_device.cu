@@ -14,6 +14,7 @@
 #include <pdl/cudart.h>
 #include <pdl/device.cuh>
 #include <pdl/graph.h>
+#include <pdl/policy.h>
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -295,10 +296,12 @@ static void take_step()
         refuse();
     } else if (kind < 98) {
         soak.kernel_on = draw(4) != 0;
-        CHECK(pdl_kernel_enable_overlap(soak.kernel, soak.kernel_on));
+        CHECK(pdl_kernel_declare(soak.kernel, soak.kernel_on ? PDL_YES : PDL_NO, PDL_YES));
     } else {
         soak.process_on = draw(4) != 0;
-        pdl_overlap_enable(soak.process_on);
+        pdl_policy policy = PDL_POLICY_INIT;
+        policy.off = !soak.process_on;
+        CHECK(pdl_policy_set(&policy));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver_calls.h"
+#include "from_image.h"
 #include "soak_host.h"
 
 enum { KERNELS = 6, LINKS_MAX = 12, SEEN_MAX = 64, DEVICES = 2 };
@@ -36,7 +37,6 @@ struct driver_objects {
     struct link links[LINKS_MAX];
     unsigned link_count;
     bool built;
-    struct CUevent_st *event;
     unsigned calls; /* numbers the arguments */
 };
 
@@ -57,11 +57,11 @@ static void watch(const struct mock_seen *kernel, void *user)
 
 void driver_start(void)
 {
-    int count = 0;
+    pdl_device_info last = PDL_DEVICE_INFO_INIT;
     const char *const names[] = {"mock_fail_randomly", "mock_failures", "mock_count_live",
                                  "mock_take_misuse",   "mock_watch",    "mock_checksum"};
     void *symbols[6];
-    if (pdl_device_count(&count) != PDL_SUCCESS || count != DEVICES) {
+    if (pdl_device_get(DEVICES - 1, &last) != PDL_SUCCESS) {
         fault(NULL, "the fake driver with %d devices is needed: %s", DEVICES,
               pdl_last_error()->message);
     }
@@ -183,7 +183,7 @@ static pdl_kernel *some_kernel(struct worker *worker)
     pdl_kernel **kernel = &worker->driver->kernels[draw(worker, KERNELS)];
     unsigned long before;
     if (*kernel == NULL) {
-        if (TRY(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", kernel))) {
+        if (TRY(kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", kernel))) {
             atomic_fetch_add(&counts.kernels, 1);
         } else if (*kernel != NULL) {
             fault(worker, "a kernel that could not be made was written");
@@ -389,14 +389,13 @@ static void ask(struct worker *worker)
 
 static void toggle(struct worker *worker)
 {
-    struct driver_objects *mine = worker->driver;
     pdl_kernel *kernel = some_kernel(worker);
     unsigned long before;
     if (kernel != NULL) {
         const bool off = draw(worker, 2) == 0;
         pdl_launch_desc desc = draw_desc(worker);
         struct values values = next_values(worker);
-        (void)TRY(pdl_kernel_enable_overlap(kernel, !off));
+        (void)TRY(pdl_kernel_declare(kernel, off ? PDL_NO : PDL_YES, PDL_YES));
         desc.overlap = PDL_OVERLAP_REQUIRE;
         before = fake.failures(NULL, NULL);
         const pdl_status status = pdl_launch(kernel, &desc, POINTERS(values));
@@ -406,12 +405,9 @@ static void toggle(struct worker *worker)
         if (!off) {
             (void)check(worker, before, status, "a launch with overlap");
         }
-        while (off && !TRY(pdl_kernel_enable_overlap(kernel, 1))) {
+        while (off && !TRY(pdl_kernel_declare(kernel, PDL_YES, PDL_YES))) {
         }
     }
-    pdl_event_destroy(mine->event);
-    mine->event = NULL;
-    (void)TRY(pdl_event_create(&mine->event));
 }
 
 void driver_step(struct worker *worker)
@@ -440,7 +436,6 @@ void driver_step(struct worker *worker)
 void driver_clear(struct worker *worker)
 {
     drop_chain(worker);
-    pdl_event_destroy(worker->driver->event);
     for (unsigned i = 0; i < KERNELS; i++) {
         pdl_kernel_destroy(worker->driver->kernels[i]);
     }

@@ -171,7 +171,9 @@ class decoder_runs
             CHECK(pdl_chain_add(chain_, kernels_.at(s.symbol), &link, args, nullptr, 0, nullptr));
         }
         CHECK(pdl_chain_build(chain_));
-        CHECK(pdl_chain_census(chain_, &census[CHAIN]));
+        cudaGraph_t built;
+        CHECK(pdl_chain_graph(chain_, &built));
+        CHECK(pdl_graph_census(built, &census[CHAIN]));
         pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
         for (uint32_t i = 0; i < steps_.list.size() && !steps_.sum.by_nccl(); i++) {
             CHECK(pdl_chain_explain(chain_, i, &report));

@@ -130,7 +130,7 @@ pdl_kernel *gpu_kernel(CUfunction function)
         bench_abort("a function that gpu_function() did not return");
     }
     if (kernels.items[i].kernel == NULL) {
-        MUST_PDL(pdl_kernel_from_function(function, &kernels.items[i].kernel));
+        MUST_PDL(pdl_kernel_from_function(function, NULL, &kernels.items[i].kernel));
         /* They wait, or show what comes of it if one does not. */
         MUST_PDL(pdl_kernel_declare(kernels.items[i].kernel, PDL_YES, PDL_UNKNOWN));
     }
@@ -319,16 +319,11 @@ struct gpu_lapse gpu_wall(void (*work)(void *context), void *context)
 
 bool gpu_open(int ordinal, char *why, size_t why_size)
 {
-    int count = 0;
-    /* libpdl's own message for each of: no driver, a stub, too old, no device. */
-    if (pdl_device_count(&count) != PDL_SUCCESS) {
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    /* libpdl's own message for each of: no driver, a stub, too old, no device, no such device. */
+    if (pdl_device_get(ordinal, &info) != PDL_SUCCESS) {
         (void)snprintf(why, why_size, "%s; 'pdltool sim' needs no device",
                        pdl_last_error()->message);
-        return false;
-    }
-    if (ordinal < 0 || ordinal >= count) {
-        (void)snprintf(why, why_size, "no device %d: this machine has %s %d", ordinal,
-                       count == 1 ? "only device" : "devices 0 to", count - 1);
         return false;
     }
     void *const library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -340,8 +335,6 @@ bool gpu_open(int ordinal, char *why, size_t why_size)
                        missing);
         return false;
     }
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    MUST_PDL(pdl_device_get(ordinal, &info));
     if (info.compute_capability_major < 9) {
         (void)snprintf(why, why_size,
                        "device %d, %s, has compute capability %d.%d; measuring needs 9.0 or newer",
@@ -354,7 +347,6 @@ bool gpu_open(int ordinal, char *why, size_t why_size)
         return false;
     }
     gpu.ordinal = ordinal;
-    gpu.count = count;
     gpu.major = info.compute_capability_major;
     gpu.minor = info.compute_capability_minor;
     gpu.multiprocessors = info.multiprocessor_count;
@@ -364,6 +356,7 @@ bool gpu_open(int ordinal, char *why, size_t why_size)
     gpu.l2 = (size_t)info.l2_cache_size;
     (void)snprintf(gpu.name, sizeof(gpu.name), "%s", info.name);
     MUST(cu.cuInit(0));
+    MUST(cu.cuDeviceGetCount(&gpu.count));
     MUST(cu.cuDeviceGet(&gpu.device, ordinal));
     MUST(cu.cuDeviceTotalMem(&gpu.memory, gpu.device));
     gpu.clock_khz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);

@@ -68,7 +68,7 @@ static void open_device(struct device *device, int ordinal)
     MUST_RUNTIME(runtime_function(OVERHEAD_TAKE, &device->runtime_take));
     for (int i = 0; i < KERNELS; i++) {
         MUST(cu.cuModuleGetFunction(&device->functions[i], device->module, kernel_names[i]));
-        MUST_PDL(pdl_kernel_from_function(device->functions[i], &device->kernels[i]));
+        MUST_PDL(pdl_kernel_from_function(device->functions[i], NULL, &device->kernels[i]));
         MUST_PDL(pdl_kernel_declare(device->kernels[i], PDL_YES, PDL_UNKNOWN));
     }
     MUST(cu.cuMemAlloc(&device->record, sizeof(struct overhead_record)));

@@ -341,8 +341,12 @@ static bool load_kernel(struct reader *reader, const struct description_line *li
             return true;
         }
     }
-    pdl_status status =
-        pdl_kernel_from_image(image->bytes, image->size, kind->kernel, &choice->kernel);
+    pdl_image *loaded = NULL;
+    pdl_status status = pdl_image_load(image->bytes, image->size, &loaded);
+    if (status == PDL_SUCCESS) {
+        status = pdl_image_kernel(loaded, kind->kernel, &choice->kernel);
+        pdl_image_free(loaded);
+    }
     if (status == PDL_SUCCESS) {
         APPEND(&reader->chain->kernels, choice->kernel);
     }

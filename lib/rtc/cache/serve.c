@@ -373,11 +373,8 @@ static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const c
 /* The device that a target that is not named is of; -1 without a context. */
 static int current_device(const pdl_rtc_options *options)
 {
-    int device = -1;
-    if (options->target == NULL && pdl_device_current(&device) != PDL_SUCCESS) {
-        device = -1;
-    }
-    return device;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
+    return options->target == NULL && pdl_device_get(-1, &info) == PDL_SUCCESS ? info.ordinal : -1;
 }
 
 pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *name,

@@ -191,7 +191,12 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
                               "%.100s has no kernel %.150s: a template's must be among the names",
                               image->program, name);
     }
-    pdl_status status = pdl_kernel_from_image(image->code, image->code_size, info->name, &made);
+    pdl_image *loaded = NULL;
+    pdl_status status = pdl_image_load(image->code, image->code_size, &loaded);
+    if (status == PDL_SUCCESS) {
+        status = pdl_image_kernel(loaded, info->name, &made);
+        pdl_image_free(loaded);
+    }
     /* What was found when it was compiled stands above the loader's quicker look, where it is whole. */
     if (status == PDL_SUCCESS && info->waits != PDL_UNKNOWN && info->triggers != PDL_UNKNOWN &&
         may_declare(made, info->waits)) {

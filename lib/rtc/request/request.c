@@ -72,14 +72,10 @@ static pdl_status current_architecture(int *number)
 {
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     const pdl_error before = *pdl_last_error();
-    int device = 0;
-    pdl_status status = pdl_device_current(&device);
+    pdl_status status = pdl_device_get(-1, &info);
     if (status == PDL_ERROR_NO_CONTEXT) {
         (void)pdl_error_record(&before);
-        status = PDL_SUCCESS;
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_device_get(device, &info);
+        status = pdl_device_get(0, &info);
     }
     *number = 10 * info.compute_capability_major + info.compute_capability_minor;
     return status;

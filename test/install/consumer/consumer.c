@@ -17,8 +17,8 @@ __global__ void kernel(int *out)
 /* Without a driver the typed launch fails as everything else does. With one it is only linked. */
 static pdl_status launch(void)
 {
-    int count = 0;
-    if (pdl_device_count(&count) == PDL_SUCCESS) {
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
+    if (pdl_device_get(0, &device) == PDL_SUCCESS) {
         return PDL_SUCCESS;
     }
     int *nowhere = NULL;
@@ -29,8 +29,8 @@ static pdl_status launch(void)
 
 static pdl_status launch(void)
 {
-    int count = 0;
-    return pdl_device_count(&count);
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
+    return pdl_device_get(0, &device);
 }
 #endif
 

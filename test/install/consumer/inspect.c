@@ -25,9 +25,9 @@ int main(void)
 #ifdef WITH_PDL
     {
         /* What both libraries are made of is in this program once or twice. It may lack a driver. */
-        pdl_kernel *loaded = NULL;
-        if (pdl_kernel_from_image(ptx, sizeof(ptx), "kernel", &loaded) == PDL_SUCCESS) {
-            pdl_kernel_destroy(loaded);
+        pdl_image *loaded = NULL;
+        if (pdl_image_load(ptx, sizeof(ptx), &loaded) == PDL_SUCCESS) {
+            pdl_image_free(loaded);
         }
     }
 #endif

@@ -71,10 +71,13 @@ int main(void)
     pdl_kernel *kernel = NULL;
     pdl_chain *chain = NULL;
     pdl_launch_desc desc;
-    int devices = 0;
-    check(pdl_device_count(&devices), "pdl_device_count"); /* loads the driver */
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
+    pdl_image *loaded = NULL;
+    check(pdl_device_get(0, &device), "pdl_device_get"); /* loads the driver */
     make_context();
-    check(pdl_kernel_from_image(image, sizeof(image), "fc1", &kernel), "pdl_kernel_from_image");
+    check(pdl_image_load(image, sizeof(image), &loaded), "pdl_image_load");
+    check(pdl_image_kernel(loaded, "fc1", &kernel), "pdl_image_kernel");
+    pdl_image_free(loaded);
     pdl_launch_desc_init(&desc);
     desc.grid[0] = 132;
     desc.block[0] = 256;

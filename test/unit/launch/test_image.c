@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels from images and files. Images lie in memory of exactly their size, so that the sanitizers
+/* Images, their kernels, and files. Images lie in memory of exactly their size, so that the sanitizers
  * and valgrind see whoever reads past them; the mock reads all that a header claims, as the driver
  * does. */
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "code/elf_format.h"
+#include "from_image.h"
 #include "support.h"
 
 static const char ptx_text[] = "//\n.version 8.0\n.target sm_90\n.visible .entry fc1() { ret; }\n";
@@ -36,8 +37,6 @@ static void *make_fatbin(size_t body, size_t *size)
 }
 
 /* A cubin with one section of 64 bytes, its headers behind it. */
-enum { CUBIN_SIZE = sizeof(struct pdl_elf64_ehdr) + 64 + 2 * sizeof(struct pdl_elf64_shdr) };
-
 static void *make_cubin(size_t *size)
 {
     struct pdl_elf64_ehdr header;
@@ -66,228 +65,290 @@ static void *make_cubin(size_t *size)
 
 /* ---- what is accepted ----------------------------------------------------------------------- */
 
-static void check_loaded(const void *image, size_t size)
+static void images_of_each_form_are_loaded(void **state)
 {
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_image_kernel(image, size, "fc3");
-    assert_int_equal(mock.live_libraries, 1);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_ptr_equal(mock_last_launch()->function, mock_cu_kernel(2));
-    drop_kernel(kernel);
-    assert_int_equal(mock.live_libraries, 0);
-}
-
-TEST(images_are_loaded_and_no_further_than_their_ends)
-{
+    (void)state;
     size_t fatbin_size;
     size_t cubin_size;
-    const size_t length = strlen(ptx_text);
+    void *const fatbin = make_fatbin(1000, &fatbin_size);
+    void *const cubin = make_cubin(&cubin_size);
     const struct {
-        void *image;
-        size_t size, read;
+        const void *bytes;
+        size_t size;
+        size_t driver_size;
     } images[] = {
-        {copy_of(ptx_text, length + 1), length + 1, length},
-        {copy_of(ptx_text, length), length, length}, /* PTX need not end in a NUL */
-        {make_fatbin(1000, &fatbin_size), 1016, 1016},
-        {make_cubin(&cubin_size), CUBIN_SIZE, CUBIN_SIZE},
+        {ptx_text, sizeof(ptx_text), strlen(ptx_text)},
+        {ptx_text, strlen(ptx_text), strlen(ptx_text)}, /* without a NUL behind it */
+        {fatbin, fatbin_size, fatbin_size},
+        {cubin, cubin_size, cubin_size},
     };
-    for (size_t i = 0; i < COUNT_OF(images); i++) {
-        check_loaded(images[i].image, images[i].size);
-        assert_int_equal(mock.image_size, images[i].read);
-        free(images[i].image);
-    }
-}
-
-TEST(an_image_may_be_freed_once_it_is_loaded)
-{
     const pdl_launch_desc desc = plain_desc();
-    size_t size;
-    char *name = copy_of("fc3", 4);
-    void *image = make_fatbin(64, &size);
-    pdl_kernel *kernel = test_image_kernel(image, size, name);
-    free(image);
-    free(name);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
+    for (size_t i = 0; i < COUNT_OF(images); i++) {
+        pdl_kernel *kernel = NULL;
+        pdl_image *image = NULL;
+        void *const bytes = copy_of(images[i].bytes, images[i].size);
+        char *const name = copy_of("fc3", 4);
+        mock_set_current(-1); /* no context is needed */
+        assert_ok(pdl_image_load(bytes, images[i].size, &image));
+        free(bytes);
+        assert_int_equal(mock.live_libraries, 0); /* the driver loads it when a kernel is taken */
+        assert_ok(pdl_image_kernel(image, name, &kernel));
+        free(name);
+        assert_int_equal(mock.live_libraries, 1);
+        assert_int_equal(mock.image_size, images[i].driver_size);
+        pdl_image_free(image);
+        mock_set_current(0);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_ptr_equal(mock_last_launch()->function, mock_cu_kernel(2));
+        pdl_kernel_destroy(kernel);
+        assert_int_equal(mock.live_libraries, 0);
+    }
+    free(fatbin);
+    free(cubin);
 }
 
-TEST(loading_needs_no_context)
+/* In each order in which an image and its two kernels can go. */
+static void kernels_of_an_image_share_its_code(void **state)
 {
-    mock_set_current(-1);
-    (void)test_image_kernel(ptx_text, sizeof(ptx_text), "fc1");
+    (void)state;
+    for (unsigned order = 0; order < 6; order++) {
+        pdl_image *image = NULL;
+        pdl_kernel *kernels[2] = {NULL, NULL};
+        const unsigned loads = mock.calls[MOCK_cuLibraryLoadData];
+        assert_ok(pdl_image_load(ptx_text, sizeof(ptx_text), &image));
+        assert_ok(pdl_image_kernel(image, "fc1", &kernels[0]));
+        assert_ok(pdl_image_kernel(image, "fc2", &kernels[1]));
+        assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], loads + 1);
+        for (unsigned left = 3, from = order; left > 0; left--) {
+            unsigned which = from % left; /* of those that are left */
+            from /= left;
+            assert_int_equal(mock.live_libraries, 1);
+            if (image != NULL && which-- == 0) {
+                pdl_image_free(image);
+                image = NULL;
+                continue;
+            }
+            const unsigned k = kernels[0] != NULL && which-- == 0 ? 0 : 1;
+            pdl_kernel_destroy(kernels[k]);
+            kernels[k] = NULL;
+        }
+        assert_int_equal(mock.live_libraries, 0);
+    }
+    pdl_image_free(NULL);
 }
 
-TEST(two_kernels_of_one_image_do_not_share_a_library)
+static void an_image_of_a_function_is_not_loaded_again(void **state)
 {
-    pdl_kernel *first = test_image_kernel(ptx_text, sizeof(ptx_text), "fc1");
-    (void)test_image_kernel(ptx_text, sizeof(ptx_text), "fc2");
-    assert_int_equal(mock.live_libraries, 2);
-    drop_kernel(first);
-    assert_int_equal(mock.live_libraries, 1);
+    (void)state;
+    pdl_kernel *kernels[2] = {NULL, NULL};
+    pdl_image *image = NULL;
+    static const char text[] = ".version 8.0\n.target sm_90\n.visible .entry fc1()\n"
+                               "{ griddepcontrol.wait; ret; }\n";
+    assert_ok(pdl_image_load(text, sizeof(text), &image));
+    assert_ok(pdl_kernel_from_function(mock_function(0, 0), image, &kernels[0]));
+    assert_ok(pdl_kernel_from_kernel(mock_cu_kernel(0), image, &kernels[1]));
+    pdl_image_free(image);
+    for (size_t i = 0; i < COUNT_OF(kernels); i++) {
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        assert_ok(pdl_kernel_get(kernels[i], 0, &info));
+        assert_int_equal(info.waits, PDL_YES);
+        pdl_kernel_destroy(kernels[i]);
+    }
+    assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 0);
 }
 
-TEST(a_refusal_names_the_kernel_as_it_was_asked_for)
+static void a_refusal_names_the_kernel_as_it_was_asked_for(void **state)
 {
+    (void)state;
+    pdl_kernel *kernel = NULL;
     pdl_launch_desc desc = plain_desc();
     mock_set_driver_version(12000); /* without the calls that know names */
-    pdl_kernel *kernel = test_image_kernel(ptx_text, sizeof(ptx_text), "fc3");
+    assert_ok(kernel_from_image(ptx_text, sizeof(ptx_text), "fc3", &kernel));
     desc.block[1] = 8;
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_BLOCK_TOO_LARGE, "block", "fc3");
+    pdl_kernel_destroy(kernel);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-/* The image must be refused without a crash, a leak or a kernel. */
-#define assert_image_refused(image, size, status, ...)                                             \
-    do {                                                                                           \
-        pdl_kernel *made_ = NULL;                                                                  \
-        assert_refused(pdl_kernel_from_image((image), (size), "fc1", &made_), (status),            \
-                       __VA_ARGS__);                                                               \
-        assert_null(made_);                                                                        \
-        assert_int_equal(mock.live_libraries, 0);                                                  \
-    } while (0)
-
-TEST(missing_arguments_are_named)
+static void missing_arguments_are_named(void **state)
 {
+    (void)state;
+    const pdl_status bad = PDL_ERROR_INVALID_ARGUMENT;
     pdl_kernel *kernel = NULL;
-    assert_invalid(pdl_kernel_from_image(NULL, 10, "fc1", &kernel), "image", "NULL");
-    assert_invalid(pdl_kernel_from_image(ptx_text, sizeof(ptx_text), NULL, &kernel), "name",
-                   "NULL");
-    assert_invalid(pdl_kernel_from_image(ptx_text, sizeof(ptx_text), "", &kernel), "name", "");
-    assert_invalid(pdl_kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", NULL), "kernel",
-                   "NULL");
+    pdl_image *image = NULL;
+    assert_refused(pdl_image_load(NULL, 10, &image), bad, "image", "NULL");
+    assert_refused(pdl_image_load(ptx_text, sizeof(ptx_text), NULL), bad, "loaded", "NULL");
+    assert_refused(pdl_image_load_file(NULL, &image), bad, "path", "NULL");
+    assert_refused(pdl_image_load_file("image", NULL), bad, "loaded", "NULL");
+    assert_null(image);
+    assert_ok(pdl_image_load(ptx_text, sizeof(ptx_text), &image));
+    assert_refused(pdl_image_kernel(NULL, "fc1", &kernel), bad, "image", "NULL");
+    assert_refused(pdl_image_kernel(image, NULL, &kernel), bad, "name", "NULL");
+    assert_refused(pdl_image_kernel(image, "", &kernel), bad, "name", "");
+    assert_refused(pdl_image_kernel(image, "fc1", NULL), bad, "kernel", "NULL");
+    pdl_image_free(image);
     assert_null(kernel);
     assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 0);
 }
 
-TEST(an_empty_image_is_refused)
+/* The first `size` bytes must be refused without a crash or a leak, and without asking the driver. */
+static void check_refused(const void *bytes, size_t size)
 {
-    void *image = copy_of("", 0);
-    assert_image_refused(image, 0, PDL_ERROR_INVALID_IMAGE, "image", "0");
-    free(image);
+    void *const copy = copy_of(bytes, size);
+    pdl_image *image = NULL;
+    assert_refused(pdl_image_load(copy, size, &image), PDL_ERROR_INVALID_IMAGE, "image", "");
+    assert_null(image);
+    assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 0);
+    free(copy);
 }
 
-TEST(noise_is_refused)
+static void images_cut_anywhere_are_refused(void **state)
 {
+    (void)state;
+    size_t fatbin_size;
+    size_t cubin_size;
+    void *const fatbin = make_fatbin(100, &fatbin_size);
+    void *const cubin = make_cubin(&cubin_size);
+    const struct {
+        const void *bytes;
+        size_t whole; /* the least that is an image */
+    } images[] = {
+        {fatbin, fatbin_size},
+        {cubin, cubin_size},
+        {ptx_text, (size_t)(strstr(ptx_text, ".version") - ptx_text) + 8},
+        {"int main(void) { return 0; }\n", 30}, /* no image at all */
+    };
+    for (size_t i = 0; i < COUNT_OF(images); i++) {
+        for (size_t cut = 0; cut < images[i].whole; cut++) {
+            check_refused(images[i].bytes, cut);
+        }
+    }
+    free(fatbin);
+    free(cubin);
+}
+
+static void noise_is_refused(void **state)
+{
+    (void)state;
     uint32_t random = 12345;
-    for (size_t size = 1; size < 2000; size = size * 3 / 2 + 1) {
-        unsigned char *image = malloc(size);
-        assert_non_null(image);
+    unsigned char noise[2000];
+    for (size_t size = 1; size < sizeof(noise); size = size * 3 / 2 + 1) {
         for (size_t i = 0; i < size; i++) {
             random = random * 1664525u + 1013904223u;
-            image[i] = (unsigned char)(random >> 24);
+            noise[i] = (unsigned char)(random >> 24);
         }
-        assert_image_refused(image, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
-        free(image);
+        check_refused(noise, size);
     }
 }
 
-TEST(text_that_is_not_ptx_is_refused)
+/* Sizes in headers that are too small, or do not fit into 64 bits when they are added. */
+static void headers_with_absurd_sizes_are_refused(void **state)
 {
-    static const char text[] = "#include <stdio.h>\nint main(void) { return 0; }\n";
-    void *image = copy_of(text, strlen(text));
-    assert_image_refused(image, strlen(text), PDL_ERROR_INVALID_IMAGE, NULL, "");
-    free(image);
-}
-
-static void refuse_cuts(const void *image, size_t end)
-{
-    for (size_t cut = 1; cut < end; cut++) {
-        void *part = copy_of(image, cut);
-        assert_image_refused(part, cut, PDL_ERROR_INVALID_IMAGE, NULL, "");
-        free(part);
-    }
-}
-
-TEST(an_image_cut_anywhere_is_refused)
-{
-    size_t size;
-    void *fatbin = make_fatbin(100, &size);
-    refuse_cuts(fatbin, size);
-    free(fatbin);
-    void *cubin = make_cubin(&size);
-    refuse_cuts(cubin, size);
-    free(cubin);
-    refuse_cuts(ptx_text, (size_t)(strstr(ptx_text, ".version") - ptx_text) + 8);
-}
-
-/* Headers that are shorter than one, and sizes that do not fit into 64 bits when they are added. */
-TEST(headers_with_absurd_sizes_are_refused)
-{
-    const size_t section = CUBIN_SIZE - sizeof(struct pdl_elf64_shdr);
-    const size_t places[] = {offsetof(struct pdl_elf64_ehdr, e_shoff),
-                             offsetof(struct pdl_elf64_ehdr, e_phoff),
-                             section + offsetof(struct pdl_elf64_shdr, sh_offset),
-                             section + offsetof(struct pdl_elf64_shdr, sh_size)};
-    const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX / 2, UINT64_MAX - 64};
-    size_t size;
-    for (uint16_t header_size = 0; header_size < 16; header_size++) {
-        char *image = make_fatbin(100, &size);
-        memcpy(image + 6, &header_size, sizeof(header_size));
-        assert_image_refused(image, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
-        free(image);
-    }
-    for (size_t i = 0; i < COUNT_OF(absurd); i++) {
-        for (size_t p = 0; p <= COUNT_OF(places); p++) {
-            char *image = p < COUNT_OF(places) ? make_cubin(&size) : make_fatbin(100, &size);
-            memcpy(image + (p < COUNT_OF(places) ? places[p] : 8), &absurd[i], 8);
-            assert_image_refused(image, size, PDL_ERROR_INVALID_IMAGE, NULL, "");
-            free(image);
-        }
-    }
-}
-
-TEST(the_drivers_refusals_have_their_statuses)
-{
-    static const struct {
-        CUresult result;
-        pdl_status status;
-    } refusals[] = {
-        {CUDA_ERROR_INVALID_IMAGE, PDL_ERROR_INVALID_IMAGE},
-        {CUDA_ERROR_INVALID_PTX, PDL_ERROR_INVALID_IMAGE},
-        {CUDA_ERROR_NO_BINARY_FOR_GPU, PDL_ERROR_NO_KERNEL_IMAGE},
-        {CUDA_ERROR_OUT_OF_MEMORY, PDL_ERROR_OUT_OF_MEMORY},
-        {CUDA_ERROR_UNKNOWN, PDL_ERROR_DRIVER},
+    (void)state;
+    static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX / 2, UINT64_MAX - 64};
+    size_t fatbin_size;
+    size_t cubin_size;
+    char *const fatbin = make_fatbin(100, &fatbin_size);
+    char *const cubin = make_cubin(&cubin_size);
+    const size_t section = cubin_size - sizeof(struct pdl_elf64_shdr);
+    const struct {
+        char *image;
+        size_t size;
+        size_t place;
+    } places[] = {
+        {fatbin, fatbin_size, 8},
+        {cubin, cubin_size, offsetof(struct pdl_elf64_ehdr, e_shoff)},
+        {cubin, cubin_size, offsetof(struct pdl_elf64_ehdr, e_phoff)},
+        {cubin, cubin_size, section + offsetof(struct pdl_elf64_shdr, sh_offset)},
+        {cubin, cubin_size, section + offsetof(struct pdl_elf64_shdr, sh_size)},
     };
-    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        mock.image_result = refusals[i].result;
-        assert_image_refused(ptx_text, sizeof(ptx_text), refusals[i].status, NULL,
-                             "cuLibraryLoadData",
-                             pdl_driver_result_name(&mock.table, refusals[i].result));
-        assert_string_equal(pdl_last_error()->call, "cuLibraryLoadData");
-        assert_int_equal(pdl_last_error()->cuda_result, refusals[i].result);
+    for (size_t p = 0; p < COUNT_OF(places); p++) {
+        char right[8];
+        memcpy(right, places[p].image + places[p].place, sizeof(right));
+        for (size_t i = 0; i < COUNT_OF(absurd); i++) {
+            memcpy(places[p].image + places[p].place, &absurd[i], sizeof(absurd[i]));
+            check_refused(places[p].image, places[p].size);
+        }
+        memcpy(places[p].image + places[p].place, right, sizeof(right));
     }
-}
-
-TEST(what_the_ptx_compiler_says_is_in_the_message)
-{
-    mock.image_result = CUDA_ERROR_INVALID_PTX;
-    mock.jit_log = "ptxas application ptx input, line 3; fatal   : Parsing error near 'nonsense'\n";
-    assert_image_refused(ptx_text, sizeof(ptx_text), PDL_ERROR_INVALID_IMAGE, NULL,
-                         "CUDA_ERROR_INVALID_PTX", "line 3", "Parsing error near 'nonsense'");
-    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_INVALID_PTX);
-    assert_string_equal(pdl_last_error()->call, "cuLibraryLoadData");
+    for (uint16_t header_size = 0; header_size < 16; header_size++) {
+        memcpy(fatbin + 6, &header_size, sizeof(header_size));
+        check_refused(fatbin, fatbin_size);
+    }
+    free(fatbin);
+    free(cubin);
 }
 
 /* PTX may be compiled when it is loaded, when an entry is asked for, or when it is first used. */
-TEST(what_the_ptx_compiler_says_late_is_in_the_message_too)
+static void the_drivers_refusals_have_their_statuses(void **state)
 {
-    mock.find_result = CUDA_ERROR_INVALID_PTX;
-    mock.jit_log = "ptxas application ptx input, line 9; fatal   : late nonsense";
-    assert_image_refused(ptx_text, sizeof(ptx_text), PDL_ERROR_INVALID_IMAGE, NULL,
-                         "CUDA_ERROR_INVALID_PTX", "line 9", "late nonsense");
-    assert_string_equal(pdl_last_error()->call, "cuLibraryGetKernel");
+    (void)state;
+    static const struct {
+        CUresult result;
+        pdl_status status;
+        const char *log;  /* of the PTX compiler */
+        const char *says; /* of it in the message */
+    } refusals[] = {
+        {CUDA_ERROR_INVALID_IMAGE, PDL_ERROR_INVALID_IMAGE, NULL, ""},
+        {CUDA_ERROR_INVALID_PTX, PDL_ERROR_INVALID_IMAGE, NULL, ""},
+        {CUDA_ERROR_INVALID_PTX, PDL_ERROR_INVALID_IMAGE,
+         "ptxas application ptx input, line 3; fatal   : Parsing error near 'nonsense'\n",
+         "line 3; fatal   : Parsing error near 'nonsense'"},
+        {CUDA_ERROR_NO_BINARY_FOR_GPU, PDL_ERROR_NO_KERNEL_IMAGE, NULL, ""},
+        {CUDA_ERROR_OUT_OF_MEMORY, PDL_ERROR_OUT_OF_MEMORY, NULL, ""},
+        {CUDA_ERROR_UNKNOWN, PDL_ERROR_DRIVER, NULL, ""},
+    };
+    for (size_t i = 0; i < 2 * COUNT_OF(refusals); i++) {
+        const size_t r = i / 2;
+        const char *const call = i % 2 == 0 ? "cuLibraryLoadData" : "cuLibraryGetKernel";
+        pdl_kernel *kernel = NULL;
+        mock.image_result = i % 2 == 0 ? refusals[r].result : CUDA_SUCCESS;
+        mock.find_result = i % 2 == 0 ? CUDA_SUCCESS : refusals[r].result;
+        mock.jit_log = refusals[r].log;
+        assert_refused(kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", &kernel),
+                       refusals[r].status, NULL, call,
+                       pdl_driver_result_name(&mock.table, refusals[r].result), refusals[r].says);
+        assert_string_equal(pdl_last_error()->call, call);
+        assert_int_equal(pdl_last_error()->cuda_result, refusals[r].result);
+        assert_null(kernel);
+        assert_int_equal(mock.live_libraries, 0);
+    }
 }
 
-TEST(the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded)
+static void an_image_that_was_refused_may_be_tried_again(void **state)
 {
+    (void)state;
+    pdl_image *image = NULL;
+    pdl_kernel *kernel = NULL;
+    assert_ok(pdl_image_load(ptx_text, sizeof(ptx_text), &image));
+    mock.image_result = CUDA_ERROR_OUT_OF_MEMORY;
+    assert_refused(pdl_image_kernel(image, "fc1", &kernel), PDL_ERROR_OUT_OF_MEMORY, NULL, "");
+    mock.image_result = CUDA_SUCCESS;
+    assert_refused(pdl_image_kernel(image, "fc9", &kernel), PDL_ERROR_NOT_FOUND, "name", "fc9");
+    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_NOT_FOUND);
+    assert_null(kernel);
+    assert_ok(pdl_image_kernel(image, "fc1", &kernel));
+    pdl_image_free(image);
+    pdl_kernel_destroy(kernel);
+    assert_int_equal(mock.live_libraries, 0);
+}
+
+static void the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded(void **state)
+{
+    (void)state;
     const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_image_kernel(ptx_text, sizeof(ptx_text), "fc1");
+    pdl_kernel *kernel = NULL;
+    assert_ok(kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", &kernel));
     mock.jit_log = "ptxas info: a line that is written when the kernel is first asked about";
     assert_ok(pdl_launch(kernel, &desc, NULL));
+    pdl_kernel_destroy(kernel);
 }
 
-TEST(a_log_longer_than_the_message_is_cut)
+static void a_log_longer_than_the_message_is_cut(void **state)
 {
+    (void)state;
+    pdl_kernel *kernel = NULL;
     char *log = malloc(100000);
     assert_non_null(log);
     memset(log, 'x', 99999);
@@ -295,162 +356,142 @@ TEST(a_log_longer_than_the_message_is_cut)
     log[99999] = '\0';
     mock.image_result = CUDA_ERROR_INVALID_PTX;
     mock.jit_log = log;
-    assert_image_refused(ptx_text, sizeof(ptx_text), PDL_ERROR_INVALID_IMAGE, NULL, "line 7");
+    assert_refused(kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", &kernel),
+                   PDL_ERROR_INVALID_IMAGE, NULL, "line 7");
     free(log);
-}
-
-TEST(a_name_that_is_not_in_the_image_is_told_and_the_image_unloaded)
-{
-    pdl_kernel *kernel = NULL;
-    assert_refused(pdl_kernel_from_image(ptx_text, sizeof(ptx_text), "fc9", &kernel),
-                   PDL_ERROR_NOT_FOUND, "name", "fc9");
-    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_NOT_FOUND);
-    assert_null(kernel);
-    assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 1);
-    assert_int_equal(mock.live_libraries, 0);
-}
-
-TEST(a_kernel_without_code_for_the_device_unloads_the_image)
-{
-    mock_fail(MOCK_cuLibraryGetKernel, 1, CUDA_ERROR_NO_BINARY_FOR_GPU);
-    assert_image_refused(ptx_text, sizeof(ptx_text), PDL_ERROR_NO_KERNEL_IMAGE, NULL,
-                         "cuLibraryGetKernel");
-    assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 1);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
 static char directory[64];
+static char path[128]; /* of a file in it */
 
 static int make_directory(void **state)
 {
     (void)snprintf(directory, sizeof(directory), "/tmp/pdl_test_image_XXXXXX");
-    return mkdtemp(directory) != NULL ? mock_setup(state) : -1;
+    (void)snprintf(path, sizeof(path), "%s/image", mkdtemp(directory));
+    return mock_setup(state);
 }
 
 static int remove_directory(void **state)
 {
+    (void)unlink(path);
     (void)rmdir(directory);
     return mock_teardown(state);
 }
-#define FILE_TEST(name) TEST_WITH(name, make_directory, remove_directory)
 
-/* The path of a file in the directory. */
-static const char *path_of(const char *name)
+static void write_file(const void *bytes, size_t size)
 {
-    static char path[128];
-    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-    return path;
-}
-
-static const char *write_file(const char *name, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path_of(name), "wb");
+    FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
-    return path_of(name);
 }
 
-/* The reason is the C library's. */
-static void refuse_file(const char *path, const char *reason)
+/* Nothing stays open, either. */
+static void images_are_read_from_files(void **state)
 {
-    pdl_kernel *kernel = NULL;
-    assert_refused(pdl_kernel_from_file(path, "fc1", &kernel), PDL_ERROR_FILE, "path", path,
-                   reason);
-    assert_null(kernel);
-}
-
-FILE_TEST(images_are_read_from_files)
-{
+    (void)state;
     size_t size;
     void *fatbin = make_fatbin(100000, &size);
     const struct {
         const void *bytes;
         size_t size;
-    } images[] = {{ptx_text, strlen(ptx_text)}, {ptx_text, sizeof(ptx_text)}, {fatbin, 100016}};
+        pdl_status status;
+    } images[] = {
+        {ptx_text, strlen(ptx_text), PDL_SUCCESS},
+        {ptx_text, sizeof(ptx_text), PDL_SUCCESS},
+        {fatbin, size, PDL_SUCCESS},
+        {fatbin, size - 1, PDL_ERROR_INVALID_IMAGE},
+        {"", 0, PDL_ERROR_INVALID_IMAGE},
+    };
+    const int before = dup(STDERR_FILENO); /* the lowest free number */
+    assert_int_equal(close(before), 0);
     for (size_t i = 0; i < COUNT_OF(images); i++) {
         pdl_kernel *kernel = NULL;
-        const char *const path = write_file("image", images[i].bytes, images[i].size);
-        assert_ok(pdl_kernel_from_file(path, "fc1", &kernel));
-        assert_int_equal(unlink(path), 0);
+        write_file(images[i].bytes, images[i].size);
+        assert_int_equal(kernel_from_file(path, "fc1", &kernel), images[i].status);
         pdl_kernel_destroy(kernel);
     }
+    const int after = dup(STDERR_FILENO);
+    assert_int_equal(close(after), 0);
+    assert_int_equal(after, before);
     free(fatbin);
 }
 
-FILE_TEST(what_is_no_file_is_told_as_the_c_library_does)
+static void files_that_cannot_be_read_are_told_as_the_c_library_does(void **state)
 {
-#ifdef _WIN32 /* where two reasons are one case */
-    static const char *const devices[] = {"NUL", "\\\\.\\pipe\\"};
-    static const char through_a_file[] = "No such file or directory";
+    (void)state;
+    char through[160];
+    (void)snprintf(through, sizeof(through), "%s/deeper", path);
+    const struct {
+        const char *path;
+        const char *says;
+    } files[] = {
+        {directory, ""},
+#ifdef _WIN32 /* where a path through a file is a missing file */
+        {through, "No such file or directory"},
+        {"NUL", ""},
+        {"\\\\.\\pipe\\", ""},
 #else
-    static const char *const devices[] = {"/dev/null", "/dev/zero"};
-    static const char through_a_file[] = "Not a directory";
+        {through, "Not a directory"},
+        {"/dev/null", "not a regular file"},
+        {"/dev/zero", "not a regular file"},
 #endif
-    refuse_file(path_of("missing.cubin"), "No such file or directory");
-    refuse_file(directory, "");
-    for (size_t i = 0; i < COUNT_OF(devices); i++) {
-        refuse_file(devices[i], "");
+        {"/no/such/file", "No such file or directory"},
+    };
+    pdl_image *image = NULL;
+    write_file(ptx_text, sizeof(ptx_text));
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        assert_refused(pdl_image_load_file(files[i].path, &image), PDL_ERROR_FILE, "path",
+                       files[i].path, files[i].says);
     }
-    (void)write_file("image", ptx_text, sizeof(ptx_text));
-    refuse_file(path_of("image/deeper"), through_a_file);
-    assert_int_equal(unlink(path_of("image")), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    if (access(path, R_OK) != 0) { /* the superuser reads everything */
+        assert_refused(pdl_image_load_file(path, &image), PDL_ERROR_FILE, "path", path,
+                       "Permission denied");
+    }
+    assert_int_equal(chmod(path, S_IRUSR | S_IWUSR), 0); /* so that Windows deletes it */
+    assert_null(image);
 }
 
 #ifndef _WIN32
-FILE_TEST(a_pipe_is_not_waited_for)
+static void a_pipe_is_not_waited_for(void **state)
 {
-    assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+    (void)state;
+    pdl_image *image = NULL;
+    assert_int_equal(mkfifo(path, 0600), 0);
     (void)alarm(20); /* ends the test where it waits */
-    refuse_file(path_of("pipe"), "not a regular file");
+    assert_refused(pdl_image_load_file(path, &image), PDL_ERROR_FILE, "path", path,
+                   "not a regular file");
     (void)alarm(0);
-    assert_int_equal(unlink(path_of("pipe")), 0);
+    assert_null(image);
 }
 #endif
 
-FILE_TEST(an_empty_file_is_no_image)
-{
-    pdl_kernel *kernel = NULL;
-    const char *const path = write_file("empty", "", 0);
-    assert_refused(pdl_kernel_from_file(path, "fc1", &kernel), PDL_ERROR_INVALID_IMAGE, NULL, "");
-    assert_null(kernel);
-    assert_int_equal(unlink(path), 0);
-}
+#define FILE_TEST(function)                                                                        \
+    cmocka_unit_test_setup_teardown(function, make_directory, remove_directory)
 
-FILE_TEST(no_file_stays_open)
+int main(void)
 {
-    pdl_kernel *kernel = NULL;
-    const char *const path = write_file("image", ptx_text, sizeof(ptx_text));
-    const int before = dup(STDERR_FILENO); /* the lowest free number */
-    assert_int_equal(close(before), 0);
-    assert_ok(pdl_kernel_from_file(path, "fc1", &kernel));
-    pdl_kernel_destroy(kernel);
-    assert_refused(pdl_kernel_from_file(path, "fc9", &kernel), PDL_ERROR_NOT_FOUND, NULL, "");
-    refuse_file(directory, "");
-    const int after = dup(STDERR_FILENO);
-    assert_int_equal(close(after), 0);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(after, before);
-}
-
-FILE_TEST(an_unreadable_file_is_told_as_the_c_library_does)
-{
-    const char *const path = write_file("secret.cubin", ptx_text, sizeof(ptx_text));
-    assert_int_equal(chmod(path, 0), 0);
-    if (access(path, R_OK) != 0) { /* the superuser reads everything */
-        refuse_file(path, "Permission denied");
-    }
-    assert_int_equal(chmod(path, S_IRUSR | S_IWUSR), 0); /* so that Windows deletes it */
-    assert_int_equal(unlink(path), 0);
-}
-
-FILE_TEST(missing_arguments_of_a_file_are_named)
-{
-    const char *const path = write_file("image", ptx_text, sizeof(ptx_text));
-    pdl_kernel *kernel = NULL;
-    assert_invalid(pdl_kernel_from_file(NULL, "fc1", &kernel), "path", "NULL");
-    assert_invalid(pdl_kernel_from_file(path, NULL, &kernel), "name", "NULL");
-    assert_invalid(pdl_kernel_from_file(path, "fc1", NULL), "kernel", "NULL");
-    assert_int_equal(unlink(path), 0);
+    const struct CMUnitTest tests[] = {
+        MOCK_TEST(images_of_each_form_are_loaded),
+        MOCK_TEST(kernels_of_an_image_share_its_code),
+        MOCK_TEST(an_image_of_a_function_is_not_loaded_again),
+        MOCK_TEST(a_refusal_names_the_kernel_as_it_was_asked_for),
+        MOCK_TEST(missing_arguments_are_named),
+        MOCK_TEST(images_cut_anywhere_are_refused),
+        MOCK_TEST(noise_is_refused),
+        MOCK_TEST(headers_with_absurd_sizes_are_refused),
+        MOCK_TEST(the_drivers_refusals_have_their_statuses),
+        MOCK_TEST(an_image_that_was_refused_may_be_tried_again),
+        MOCK_TEST(the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded),
+        MOCK_TEST(a_log_longer_than_the_message_is_cut),
+        FILE_TEST(images_are_read_from_files),
+        FILE_TEST(files_that_cannot_be_read_are_told_as_the_c_library_does),
+#ifndef _WIN32
+        FILE_TEST(a_pipe_is_not_waited_for),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
