@@ -64,13 +64,13 @@
     X(PDL_ERROR_REBUILD, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cudaErrorGraphExecUpdateFailure)    \
     X(PDL_ERROR_ARGUMENT_SIZE, CUDA_ERROR_INVALID_VALUE, cudaErrorInvalidValue)                    \
     X(PDL_ERROR_WRONG_DEVICE, CUDA_ERROR_INVALID_HANDLE, cudaErrorInvalidResourceHandle)           \
+    X(PDL_ERROR_CANCELLED, CUDA_ERROR_UNKNOWN, cudaErrorUnknown)                                   \
+    X(PDL_ERROR_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated) \
     X(PDL_ERROR_NO_COMPILER, CUDA_ERROR_JIT_COMPILER_NOT_FOUND, cudaErrorJitCompilerNotFound)      \
     X(PDL_ERROR_COMPILER_TOO_OLD, CUDA_ERROR_JIT_COMPILER_NOT_FOUND, cudaErrorJitCompilerNotFound) \
     X(PDL_ERROR_COMPILE, CUDA_ERROR_INVALID_SOURCE, cudaErrorInvalidSource)                        \
-    X(PDL_ERROR_CANCELLED, CUDA_ERROR_UNKNOWN, cudaErrorUnknown)                                   \
     X(PDL_ERROR_OPTION, CUDA_ERROR_INVALID_VALUE, cudaErrorInvalidValue)                           \
-    X(PDL_ERROR_CACHE, CUDA_ERROR_OPERATING_SYSTEM, cudaErrorOperatingSystem)                      \
-    X(PDL_ERROR_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated)
+    X(PDL_ERROR_CACHE, CUDA_ERROR_OPERATING_SYSTEM, cudaErrorOperatingSystem)
 
 #define PDL_STATUS_CU_CASE_(status, cu_result, cuda_error)                                         \
     case status:                                                                                   \

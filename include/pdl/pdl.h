@@ -477,8 +477,8 @@ PDL_API pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_inf
 PDL_API pdl_status pdl_kernel_declare(pdl_kernel *kernel, pdl_known waits, pdl_known triggers);
 
 /**
- * Analyses the code of a kernel ahead of its first launch, without the budget that bounds the
- * analysis that a first launch or the making of a kernel from an image has, and reports the result.
+ * Analyses the code of a kernel ahead of its first launch, and reports the result. No budget bounds
+ * this analysis, as it does that of a first launch and of a kernel that is made from an image.
  *
  * Later launches are decided by it. An image is analysed once per process and kind of device; a
  * kernel whose code is not known, that never waits or is declared, is not analysed.

@@ -190,7 +190,7 @@ static pdl_status add(const struct pdl_driver *driver, CUgraph graph, pdl_census
         census->kernels += snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
         if (snapshot.nodes[i].type == CU_GRAPH_NODE_TYPE_GRAPH) {
             status = pdl_node_child(driver, snapshot.nodes[i].handle, &child);
-            if (status == PDL_SUCCESS) {
+            if (status == PDL_SUCCESS && child != NULL) {
                 status = add(driver, child, census);
             }
         }

@@ -160,7 +160,6 @@ struct mock {
     unsigned launch_count;
     struct mock_launch launches[MOCK_LAUNCHES]; /* launch i is at i % MOCK_LAUNCHES */
     size_t image_size;                          /* bytes that the last load looked at */
-    unsigned event_flags;                       /* of the last cuEventCreate */
     int live_libraries;
     int live_events;
     int live_graphs;
@@ -170,8 +169,7 @@ struct mock {
     int live_streams;     /* that were created, not those of mock_stream() */
     unsigned graphs_made; /* which numbers them */
     unsigned execs_made;
-    CUstream upload_stream; /* of the last cuGraphUpload */
-    unsigned packed;        /* nodes whose arguments came as one block */
+    unsigned packed; /* nodes whose arguments came as one block */
     unsigned replay_count;
     unsigned run_count;
     struct mock_run runs[MOCK_RUNS]; /* run i is at i % MOCK_RUNS */
@@ -233,6 +231,10 @@ void *mock_memory(CUdeviceptr address);
 
 /* Streams of a device, and its context. */
 CUstream mock_stream(unsigned number, int device);
+
+/* An event, which the test destroys. */
+CUevent mock_event_create(unsigned flags);
+CUresult mock_event_destroy(CUevent event);
 CUcontext mock_context(int device);
 
 /* The same of a device's green context, which has devices[device].green_sms SMs. */

@@ -21,7 +21,6 @@ static bool releases(enum mock_entry entry)
 {
     switch (entry) {
     case MOCK_cuMemFree:
-    case MOCK_cuEventDestroy:
     case MOCK_cuLibraryUnload:
     case MOCK_cuCtxPopCurrent:
     case MOCK_cuGraphDestroy:

@@ -44,8 +44,6 @@
     X(cuStreamGetDevice, 12080, cuStreamGetDevice)                                                 \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing)                                             \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3)                                    \
-    X(cuEventCreate, 2000, cuEventCreate)                                                          \
-    X(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \
     X(cuLibraryUnload, 12000, cuLibraryUnload)                                                     \
     X(cuLibraryGetKernel, 12000, cuLibraryGetKernel)                                               \
     X(cuKernelGetFunction, 12000, cuKernelGetFunction)                                             \
@@ -72,7 +70,6 @@
     X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute)                         \
     X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute)                         \
     X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2)                    \
-    X(cuGraphUpload, 11010, cuGraphUpload)                                                         \
     X(cuGraphClone, 10000, cuGraphClone)                                                           \
     X(cuGraphAddDependencies, 12030, cuGraphAddDependencies_v2)                                    \
     X(cuGraphMemcpyNodeGetParams, 10000, cuGraphMemcpyNodeGetParams)                               \

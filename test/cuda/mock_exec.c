@@ -264,18 +264,6 @@ static void run(CUgraphExec exec, const struct exec_node *node, CUstream stream)
     }
 }
 
-CUresult mock_cuGraphUpload(CUgraphExec exec, CUstream stream)
-{
-    MOCK_ENTER(cuGraphUpload);
-    MOCK_FAIL_IF(!has_exec(exec, "cuGraphUpload"), CUDA_ERROR_INVALID_VALUE);
-    const CUresult result = mock_check_stream(stream);
-    if (result == CUDA_SUCCESS) {
-        mock.upload_stream = stream;
-        MOCK_LOG("exec=%u stream=0x%llx", exec->number, (unsigned long long)(uintptr_t)stream);
-    }
-    return mock_leave(result);
-}
-
 CUresult mock_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     MOCK_ENTER(cuGraphLaunch);

@@ -475,22 +475,20 @@ CUresult mock_check_event(CUevent event)
                : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult mock_cuEventCreate(CUevent *event, unsigned flags)
+CUevent mock_event_create(unsigned flags)
 {
-    MOCK_ENTER(cuEventCreate);
-    MOCK_FAIL_IF(mock_current_device() < 0, CUDA_ERROR_INVALID_CONTEXT);
+    mock_lock("cuEventCreate");
     CUevent made = mock_new(sizeof(*made));
     *made = (struct CUevent_st){.next = events, .flags = flags};
     events = made;
     mock.live_events++;
-    mock.event_flags = flags;
-    *event = made;
-    return mock_leave(CUDA_SUCCESS);
+    (void)mock_leave(CUDA_SUCCESS);
+    return made;
 }
 
-CUresult mock_cuEventDestroy(CUevent event)
+CUresult mock_event_destroy(CUevent event)
 {
-    MOCK_ENTER(cuEventDestroy);
+    mock_lock("cuEventDestroy");
     MOCK_FAIL_IF(!mock_has_event(event, "cuEventDestroy"), CUDA_ERROR_INVALID_HANDLE);
     CUevent *at = &events;
     while (*at != event) {

@@ -3,6 +3,7 @@
  * callgrind_launch.py. */
 #include <pdl/pdl.h>
 
+#include "../cuda/from_image.h"
 #include "driver_calls.h"
 
 int main(int argc, char **argv)
@@ -23,8 +24,7 @@ int main(int argc, char **argv)
     DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &function, module,
                 "fc1");
     DRIVER_CALL(cuStreamCreate, (CUstream *, unsigned), &stream, 0);
-    if (pdl_kernel_from_function_image(function, TEST_PTX, sizeof(TEST_PTX), &kernel) !=
-        PDL_SUCCESS) {
+    if (kernel_from_function_image(function, TEST_PTX, sizeof(TEST_PTX), &kernel) != PDL_SUCCESS) {
         fprintf(stderr, "%s\n", pdl_last_error()->message);
         return 2;
     }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../cuda/from_image.h"
 #include "driver_calls.h"
 #include "fake_copies.h"
 
@@ -98,8 +99,10 @@ static void open_copy(int i)
         CHECK(init(0) == CUDA_SUCCESS && retain(&own, 0) == CUDA_SUCCESS &&
               set(own) == CUDA_SUCCESS);
     }
-    CHECK(copy->call.pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "fc1", &copy->kernel) ==
-          PDL_SUCCESS);
+    pdl_image *image = NULL;
+    CHECK(copy->call.pdl_image_load(TEST_PTX, sizeof(TEST_PTX), &image) == PDL_SUCCESS);
+    CHECK(copy->call.pdl_image_kernel(image, "fc1", &copy->kernel) == PDL_SUCCESS);
+    copy->call.pdl_image_free(image);
 }
 
 static void close_copy(int i)
@@ -125,14 +128,20 @@ static void use(const struct copy *copy, bool granted)
     CHECK(strstr(report.message, "grid.x is 0") != NULL);
 }
 
+static void set_off(const struct copy *copy, uint32_t off)
+{
+    const pdl_policy policy = {.size = sizeof(policy), .off = off};
+    CHECK(copy->call.pdl_policy_set(&policy) == PDL_SUCCESS);
+}
+
 static void each_has_its_own_switch(void)
 {
     for (int i = 0; i < count; i++) {
-        copies[i].call.pdl_overlap_enable(0);
+        set_off(&copies[i], 1);
         for (int k = 0; k < count; k += 1 + count / 5) {
             use(&copies[k], k != i);
         }
-        copies[i].call.pdl_overlap_enable(1);
+        set_off(&copies[i], 0);
     }
 }
 
@@ -141,8 +150,7 @@ static void each_has_its_own_error(void)
 {
     pdl_kernel *kernel = NULL;
     CHECK(pdl_last_error()->status == PDL_SUCCESS);
-    CHECK(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "nothing", &kernel) ==
-          PDL_ERROR_NOT_FOUND);
+    CHECK(kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "nothing", &kernel) == PDL_ERROR_NOT_FOUND);
     for (int i = 0; i < count; i++) {
         CHECK(copies[i].call.pdl_last_error() != pdl_last_error());
         CHECK(copies[i].call.pdl_last_error()->status == PDL_ERROR_INVALID_GRID);
@@ -207,7 +215,7 @@ static void use_in_child(void)
         (void)alarm(20); /* kills it */
         failures = 0;
         for (int i = 0; i < count; i += 2) {
-            copies[i].call.pdl_overlap_enable(0);
+            set_off(&copies[i], 1);
             use(&copies[i], false);
         }
         _exit(failures != 0);
@@ -228,7 +236,7 @@ int main(int argc, char **argv)
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
     make_copies(argv[2]);
-    CHECK(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "fc2", &kernel) == PDL_SUCCESS);
+    CHECK(kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "fc2", &kernel) == PDL_SUCCESS);
     const pdl_launch_desc desc =
         PDL_LAUNCH_DESC(.grid = {132}, .block = {64}, .overlap = PDL_OVERLAP_REQUIRE);
     for (int i = 0; i < count; i++) {

@@ -4,14 +4,17 @@
 #define PDL_TEST_FAKE_COPIES_H
 
 #include <pdl/chain.h>
+#include <pdl/policy.h>
 
 #define COPY_FUNCTIONS(X)                                                                          \
-    X(pdl_kernel_from_image)                                                                       \
+    X(pdl_image_load)                                                                              \
+    X(pdl_image_kernel)                                                                            \
+    X(pdl_image_free)                                                                              \
     X(pdl_kernel_destroy)                                                                          \
     X(pdl_launch)                                                                                  \
     X(pdl_launch_explain)                                                                          \
     X(pdl_last_error)                                                                              \
-    X(pdl_overlap_enable)                                                                          \
+    X(pdl_policy_set)                                                                              \
     X(pdl_graph_add_launch)
 
 struct copy_functions {

@@ -38,6 +38,8 @@
     X(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority)                                \
     X(cuStreamDestroy, 4000, cuStreamDestroy_v2)                                                   \
     X(cuStreamSynchronize, 2000, cuStreamSynchronize)                                              \
+    X(cuEventCreate, 2000, cuEventCreate)                                                          \
+    X(cuEventDestroy, 4000, cuEventDestroy_v2)                                                     \
     X(cuModuleLoadData, 2000, cuModuleLoadData)                                                    \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction)                                              \
     X(cuFuncGetModule, 11000, cuFuncGetModule)                                                     \
@@ -254,6 +256,17 @@ FAKE_ENTRY(cuFuncGetModule, CUmodule *module, CUfunction function)
     }
     *module = (CUmodule)(void *)kernel->library;
     return mock_leave(CUDA_SUCCESS);
+}
+
+FAKE_ENTRY(cuEventCreate, CUevent *event, unsigned flags)
+{
+    *event = mock_event_create(flags);
+    return CUDA_SUCCESS;
+}
+
+FAKE_ENTRY(cuEventDestroy_v2, CUevent event)
+{
+    return mock_event_destroy(event);
 }
 
 FAKE_ENTRY(cuModuleUnload, CUmodule module)

@@ -15,6 +15,7 @@
 #include <pdl/rtc.h>
 #endif
 
+#include "../cuda/from_image.h"
 #include "../inspect/make_image.h"
 #include "symbol.h"
 
@@ -51,7 +52,7 @@ static const struct row {
 static pdl_kernel *make(const char *name, const void *image, size_t size)
 {
     pdl_kernel *kernel = NULL;
-    CHECK(pdl_kernel_from_image(image, size, name, &kernel) == PDL_SUCCESS);
+    CHECK(kernel_from_image(image, size, name, &kernel) == PDL_SUCCESS);
     return kernel;
 }
 
@@ -182,12 +183,12 @@ static void make_all(void)
 
 static pdl_status from_ptx(const char *name, pdl_kernel **kernel)
 {
-    return pdl_kernel_from_image(all, all_size, name, kernel);
+    return kernel_from_image(all, all_size, name, kernel);
 }
 
 static pdl_status from_fatbin(const char *name, pdl_kernel **kernel)
 {
-    return pdl_kernel_from_image(all_fatbin.data, all_fatbin.size, name, kernel);
+    return kernel_from_image(all_fatbin.data, all_fatbin.size, name, kernel);
 }
 
 static pdl_status from_file(const char *name, pdl_kernel **kernel)
@@ -196,7 +197,7 @@ static pdl_status from_file(const char *name, pdl_kernel **kernel)
     (void)snprintf(path, sizeof(path), "proof.%ld.ptx", (long)getpid());
     FILE *const file = fopen(path, "w");
     CHECK(file != NULL && fwrite(all, 1, all_size, file) == all_size && fclose(file) == 0);
-    const pdl_status status = pdl_kernel_from_file(path, name, kernel);
+    const pdl_status status = kernel_from_file(path, name, kernel);
     (void)unlink(path);
     return status;
 }
@@ -206,7 +207,7 @@ static pdl_status from_function(const char *name, pdl_kernel **kernel)
     CUfunction function = NULL;
     DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &function, all_module,
                 name);
-    return pdl_kernel_from_function_image(function, all, all_size, kernel);
+    return kernel_from_function_image(function, all, all_size, kernel);
 }
 
 static pdl_status from_kernel(const char *name, pdl_kernel **kernel)
@@ -218,7 +219,7 @@ static pdl_status from_kernel(const char *name, pdl_kernel **kernel)
                  void **, unsigned),
                 &library, all, NULL, NULL, 0, NULL, NULL, 0);
     DRIVER_CALL(cuLibraryGetKernel, (CUkernel *, CUlibrary, const char *), &handle, library, name);
-    return pdl_kernel_from_kernel_image(handle, all_fatbin.data, all_fatbin.size, kernel);
+    return kernel_from_kernel_image(handle, all_fatbin.data, all_fatbin.size, kernel);
 }
 
 static pdl_status from_symbol(const char *name, pdl_kernel **kernel)
@@ -457,7 +458,7 @@ static void measure(const char *path, const char *name)
         const pid_t child = fork();
         for (int i = 0; child == 0 && i < 2; i++) {
             const double begin = cpu_ms();
-            CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+            CHECK(kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
             both[i] = cpu_ms() - begin;
         }
         if (child == 0) {
@@ -472,7 +473,7 @@ static void measure(const char *path, const char *name)
     }
     qsort(times[0], RUNS, sizeof(times[0][0]), by_value);
     qsort(times[1], RUNS, sizeof(times[1][0]), by_value);
-    CHECK(pdl_kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
+    CHECK(kernel_from_file(path, name, &kernel) == PDL_SUCCESS);
     CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
     const char *const slash = strrchr(path, '/');
     printf("{\"image\": \"%s\", \"proof\": %u, \"first_ms\": %.3f, \"further_ms\": %.3f, "
@@ -488,8 +489,9 @@ int main(int argc, char **argv)
     const char *const scenario = argc == 2 || argc == 4 ? argv[1] : "";
     (void)snprintf(log_path, sizeof(log_path), "proof.%s.%ld.log", scenario, (long)getpid());
     CHECK(setenv("PDL_LOG", log_path, 1) == 0);
-    int devices = 0;
-    CHECK(pdl_device_count(&devices) == PDL_SUCCESS && devices == 1);
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
+    CHECK(pdl_device_get(0, &device) == PDL_SUCCESS &&
+          pdl_device_get(1, &device) == PDL_ERROR_INVALID_DEVICE);
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
     make_images();

@@ -2,6 +2,7 @@
 /* The calls of soak.h in the fake libcuda.so.1: found there, they see what the library does. */
 #include <pdl/chain.h>
 
+#include "../cuda/from_image.h"
 #include "driver_calls.h"
 #include "soak.h"
 
@@ -103,7 +104,7 @@ int main(void)
     DRIVER_CALL(cuInit, (unsigned), 0);
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
-    CHECK(pdl_kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", &step) == PDL_SUCCESS);
+    CHECK(kernel_from_image(TEST_PTX, sizeof(TEST_PTX), "step", &step) == PDL_SUCCESS);
     calls.mock_count_live(&live);
     CHECK(live.libraries == 1);
     if (failures == 0) {

@@ -12,6 +12,7 @@
 #include <zstd.h>
 #endif
 
+#include "../cuda/from_image.h"
 #include "../inspect/make_image.h"
 #include "symbol.h"
 
@@ -98,7 +99,7 @@ static void check_kernel(const char *what, const struct bytes *image,
                          const struct expected *expected)
 {
     pdl_kernel *kernel = NULL;
-    CHECK(pdl_kernel_from_image(image->data, image->size, expected->name, &kernel) == PDL_SUCCESS);
+    CHECK(kernel_from_image(image->data, image->size, expected->name, &kernel) == PDL_SUCCESS);
     check_answers(kernel, what, expected);
 }
 
@@ -152,7 +153,7 @@ static void check_handle(void)
     DRIVER_CALL(cuModuleLoadData, (CUmodule *, const void *), &module, text);
     DRIVER_CALL(cuModuleGetFunction, (CUfunction *, CUmodule, const char *), &function, module,
                 "waits");
-    CHECK(pdl_kernel_from_function(function, &kernel) == PDL_SUCCESS);
+    CHECK(pdl_kernel_from_function(function, NULL, &kernel) == PDL_SUCCESS);
     check_reason(kernel, "a handle", PDL_REASON_WAITS_UNKNOWN);
     CHECK(pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS);
     check_reason(kernel, "a handle that is declared", PDL_REASON_GRANTED);
@@ -194,7 +195,7 @@ static void *look_again(void *argument)
         pdl_kernel *kernel = NULL;
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
         const bool made =
-            pdl_kernel_from_image(one->data, one->size, expected->name, &kernel) == PDL_SUCCESS;
+            kernel_from_image(one->data, one->size, expected->name, &kernel) == PDL_SUCCESS;
         if (!made || pdl_kernel_get(kernel, 0, &info) != PDL_SUCCESS ||
             (mode == STRICT && info.overlap_reason != (uint32_t)expected->strict)) {
             __atomic_store_n(&failures, 1, __ATOMIC_RELAXED);
@@ -257,8 +258,9 @@ int main(int argc, char **argv)
         return 2;
     }
     const int file = capture_stderr(&kept);
-    int devices = 0;
-    CHECK(pdl_device_count(&devices) == PDL_SUCCESS && devices == 1);
+    pdl_device_info device = PDL_DEVICE_INFO_INIT;
+    CHECK(pdl_device_get(0, &device) == PDL_SUCCESS &&
+          pdl_device_get(1, &device) == PDL_ERROR_INVALID_DEVICE);
     DRIVER_CALL(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice), &context, 0);
     DRIVER_CALL(cuCtxSetCurrent, (CUcontext), context);
     check_a_twin();

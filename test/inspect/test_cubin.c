@@ -290,7 +290,11 @@ static void assert_call(const char *callee, pdl_known expected)
                    ".version 8.5\n.target sm_90\n.extern .func %s();\n"
                    ".entry fc1() { call %s; ret; }\n",
                    callee, callee);
-    const struct pdl_scan_answer answer = pdl_scan_ptx(text, strlen(text), "fc1");
+    struct pdl_scan_table scanned = {.count = 0};
+    assert_true(pdl_scan_ptx_each(text, strlen(text), 0, pdl_scan_keep, &scanned));
+    assert_int_equal(scanned.count, 1);
+    const struct pdl_scan_answer answer = pdl_scan_answer_of(&scanned.rows[0]);
+    free(scanned.rows);
     assert_int_equal(answer.waits, expected);
     assert_int_equal(answer.triggers, expected);
     assert_kernel(read_kernel(&cubin, "fc1"), expected, expected, 0, 0);

@@ -26,7 +26,7 @@ static int restored(void **state)
     return 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, restored)
+#define RTC_TEST(function) cmocka_unit_test_setup_teardown(function, fresh, restored)
 
 /* The path of a library that stands in for one of the toolkit: stand_in.c. */
 static char *stand_in(const char *name)
@@ -53,7 +53,7 @@ static void a_failure_is_kept_and_told_again(void **state)
     rtc_library_name("/nowhere/first.so");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
     rtc_library_name("/nowhere/second.so");
-    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    assert_refused(pdl_device_get(0, NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_refused(pdl_rtc_compiler_open(&compiler), PDL_ERROR_NO_COMPILER, NULL, "first.so");
 }
 
@@ -201,7 +201,7 @@ static void a_mock_stands_in_for_a_compiler(void **state)
     assert_int_equal(rtc_mock_setup(state), 0);
     rtc_mock.table.number = 12030;
     pdl_rtc_compiler_info info = PDL_RTC_COMPILER_INFO_INIT;
-    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
+    assert_refused(pdl_device_get(0, NULL), PDL_ERROR_INVALID_ARGUMENT, NULL, "");
     assert_int_equal(pdl_rtc_compiler_get(&info), PDL_SUCCESS);
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT); /* it stays */
     assert_int_equal(info.version, 12030);
@@ -312,17 +312,17 @@ static void a_long_path_leaves_the_reason_in_the_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_file_of_the_environment_is_the_only_one_tried),
-        TEST(a_long_path_leaves_the_reason_in_the_message),
-        TEST(a_failure_is_kept_and_told_again),
-        TEST(what_is_no_nvrtc_or_an_old_one_is_named),
-        TEST(an_nvrtc_finds_the_builtins_beside_it),
-        TEST(an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file),
-        TEST(the_toolkits_folders_are_looked_into),
-        TEST(two_builds_of_a_library_have_two_identities),
-        TEST(a_library_without_a_build_id_is_known_by_its_file),
-        TEST(a_mock_stands_in_for_a_compiler),
-        TEST(the_info_follows_the_rule_of_sizes),
+        RTC_TEST(the_file_of_the_environment_is_the_only_one_tried),
+        RTC_TEST(a_long_path_leaves_the_reason_in_the_message),
+        RTC_TEST(a_failure_is_kept_and_told_again),
+        RTC_TEST(what_is_no_nvrtc_or_an_old_one_is_named),
+        RTC_TEST(an_nvrtc_finds_the_builtins_beside_it),
+        RTC_TEST(an_nvrtc_that_is_a_link_finds_the_builtins_beside_its_file),
+        RTC_TEST(the_toolkits_folders_are_looked_into),
+        RTC_TEST(two_builds_of_a_library_have_two_identities),
+        RTC_TEST(a_library_without_a_build_id_is_known_by_its_file),
+        RTC_TEST(a_mock_stands_in_for_a_compiler),
+        RTC_TEST(the_info_follows_the_rule_of_sizes),
         cmocka_unit_test_setup_teardown(threads_that_open_at_once_get_one_compiler, restored,
                                         restored),
         cmocka_unit_test_setup_teardown(the_real_compilers_say_what_they_are, restored, restored),

@@ -226,7 +226,7 @@ static void threads_dump_at_once(void **state)
 static void the_threads_error_stays(void **state)
 {
     (void)state;
-    assert_refused(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT, "count", "");
+    assert_refused(pdl_device_get(0, NULL), PDL_ERROR_INVALID_ARGUMENT, "info", "");
     pdl_rtc_compiler_override(NULL);
     rtc_library_name("/nowhere/libnvrtc.so");
     assert_true(dump(folder)); /* without a compiler to tell of */
@@ -381,26 +381,26 @@ static void the_default_folder_follows_the_environment(void **state)
     free(xdg);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define RTC_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_dump_has_everything_that_a_compilation_was_made_of),
-        TEST(a_dump_is_the_users_alone),
-        TEST(a_long_folder_leaves_the_files_name_and_the_reason),
-        TEST(each_dump_has_a_file_of_its_own),
-        TEST(a_link_planted_as_the_file_is_not_followed),
-        TEST(the_newest_32_are_kept_and_other_files_stay),
-        TEST(threads_dump_at_once),
-        TEST(the_threads_error_stays),
-        TEST(the_environments_folder_is_made_and_used),
-        TEST(an_empty_variable_and_no_folder_mean_no_dump),
-        TEST(a_folder_that_cannot_be_made_is_the_reason),
-        TEST(a_link_planted_as_the_caches_folder_is_not_followed),
-        TEST(a_folder_that_others_may_write_to_is_not_used),
-        TEST(a_disk_that_is_full_leaves_no_half_a_dump),
-        TEST(the_default_folder_follows_the_environment),
+        RTC_TEST(a_dump_has_everything_that_a_compilation_was_made_of),
+        RTC_TEST(a_dump_is_the_users_alone),
+        RTC_TEST(a_long_folder_leaves_the_files_name_and_the_reason),
+        RTC_TEST(each_dump_has_a_file_of_its_own),
+        RTC_TEST(a_link_planted_as_the_file_is_not_followed),
+        RTC_TEST(the_newest_32_are_kept_and_other_files_stay),
+        RTC_TEST(threads_dump_at_once),
+        RTC_TEST(the_threads_error_stays),
+        RTC_TEST(the_environments_folder_is_made_and_used),
+        RTC_TEST(an_empty_variable_and_no_folder_mean_no_dump),
+        RTC_TEST(a_folder_that_cannot_be_made_is_the_reason),
+        RTC_TEST(a_link_planted_as_the_caches_folder_is_not_followed),
+        RTC_TEST(a_folder_that_others_may_write_to_is_not_used),
+        RTC_TEST(a_disk_that_is_full_leaves_no_half_a_dump),
+        RTC_TEST(the_default_folder_follows_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,25 +273,25 @@ static void missing_arguments_are_refused(void **state)
                    "NULL");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define RTC_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_image_says_what_it_is),
-        TEST(an_image_lives_until_its_last_reference),
-        TEST(facts_are_those_of_the_code),
-        TEST(code_that_cannot_be_read_keeps_its_names_and_knows_nothing),
-        TEST(two_expressions_of_one_kernel_are_both_there),
-        TEST(a_kernel_is_found_by_expression_lowered_name_and_plain_name),
-        TEST(what_is_not_there_or_has_two_meanings_is_not_found),
-        TEST(a_kernel_is_loaded_by_its_lowered_name),
-        TEST(what_the_image_knows_stands_above_the_loaders_look),
-        TEST(what_the_image_does_not_know_is_left_to_the_loader),
-        TEST(strict_mode_declares_no_kernel_to_wait),
-        TEST(a_kernel_that_is_not_there_is_not_found),
-        TEST(what_the_driver_refuses_is_its_error),
-        TEST(missing_arguments_are_refused),
+        RTC_TEST(an_image_says_what_it_is),
+        RTC_TEST(an_image_lives_until_its_last_reference),
+        RTC_TEST(facts_are_those_of_the_code),
+        RTC_TEST(code_that_cannot_be_read_keeps_its_names_and_knows_nothing),
+        RTC_TEST(two_expressions_of_one_kernel_are_both_there),
+        RTC_TEST(a_kernel_is_found_by_expression_lowered_name_and_plain_name),
+        RTC_TEST(what_is_not_there_or_has_two_meanings_is_not_found),
+        RTC_TEST(a_kernel_is_loaded_by_its_lowered_name),
+        RTC_TEST(what_the_image_knows_stands_above_the_loaders_look),
+        RTC_TEST(what_the_image_does_not_know_is_left_to_the_loader),
+        RTC_TEST(strict_mode_declares_no_kernel_to_wait),
+        RTC_TEST(a_kernel_that_is_not_there_is_not_found),
+        RTC_TEST(what_the_driver_refuses_is_its_error),
+        RTC_TEST(missing_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -414,32 +414,32 @@ static int teardown(void **state)
     return rtc_mock_teardown(state) != 0 || mock_teardown(state) != 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define RTC_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_spelling_of_an_option_becomes_one),
-        TEST(the_order_of_options_stays),
-        TEST(include_directories_and_pre_includes_are_listed_in_order),
-        TEST(an_option_that_lacks_its_value_is_left_to_the_compiler),
-        TEST(an_option_that_is_not_known_goes_through_and_is_noted),
-        TEST(a_value_is_not_taken_for_an_option),
-        TEST(a_target_says_what_comes_out),
-        TEST(what_is_no_target_is_refused),
-        TEST(machine_code_for_a_virtual_architecture_is_refused),
-        TEST(without_a_target_it_is_the_current_device),
-        TEST(without_a_context_it_is_device_0_and_no_error_stays),
-        TEST(a_device_that_the_compiler_does_not_know_gets_ptx),
-        TEST(without_a_compiler_the_device_is_enough),
-        TEST(without_a_driver_a_target_is_needed),
-        TEST(names_are_sorted_trimmed_and_each_once),
-        TEST(what_is_no_name_is_refused),
-        TEST(bad_headers_are_refused),
-        TEST(a_text_over_64_mib_is_refused_with_both_numbers),
-        TEST(null_and_unknown_values_are_refused),
-        TEST(options_of_other_sizes_follow_the_rule),
-        TEST(nothing_is_written_on_failure),
+        RTC_TEST(every_spelling_of_an_option_becomes_one),
+        RTC_TEST(the_order_of_options_stays),
+        RTC_TEST(include_directories_and_pre_includes_are_listed_in_order),
+        RTC_TEST(an_option_that_lacks_its_value_is_left_to_the_compiler),
+        RTC_TEST(an_option_that_is_not_known_goes_through_and_is_noted),
+        RTC_TEST(a_value_is_not_taken_for_an_option),
+        RTC_TEST(a_target_says_what_comes_out),
+        RTC_TEST(what_is_no_target_is_refused),
+        RTC_TEST(machine_code_for_a_virtual_architecture_is_refused),
+        RTC_TEST(without_a_target_it_is_the_current_device),
+        RTC_TEST(without_a_context_it_is_device_0_and_no_error_stays),
+        RTC_TEST(a_device_that_the_compiler_does_not_know_gets_ptx),
+        RTC_TEST(without_a_compiler_the_device_is_enough),
+        RTC_TEST(without_a_driver_a_target_is_needed),
+        RTC_TEST(names_are_sorted_trimmed_and_each_once),
+        RTC_TEST(what_is_no_name_is_refused),
+        RTC_TEST(bad_headers_are_refused),
+        RTC_TEST(a_text_over_64_mib_is_refused_with_both_numbers),
+        RTC_TEST(null_and_unknown_values_are_refused),
+        RTC_TEST(options_of_other_sizes_follow_the_rule),
+        RTC_TEST(nothing_is_written_on_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,13 +214,31 @@ static bool find_kernel(pdl_kernel *kernel)
     return true;
 }
 
-pdl_status pdl_kernel_from_image(const void *image, size_t size, const char *name,
-                                 pdl_kernel **kernel)
+struct pdl_image {
+    size_t size;
+    char bytes[];
+};
+
+pdl_status pdl_image_load(const void *image, size_t size, pdl_image **loaded)
+{
+    pdl_image *const made = allocate(1, sizeof(*made) + size);
+    made->size = size;
+    memcpy(made->bytes, image, size);
+    *loaded = made;
+    return PDL_SUCCESS;
+}
+
+void pdl_image_free(pdl_image *image)
+{
+    free(image);
+}
+
+pdl_status pdl_image_kernel(pdl_image *image, const char *name, pdl_kernel **kernel)
 {
     pdl_kernel *const made = allocate(1, sizeof(*made));
     pdl_status status = PDL_SUCCESS;
-    made->image = allocate(size + 1, 1);
-    memcpy(made->image, image, size);
+    made->image = allocate(image->size + 1, 1);
+    memcpy(made->image, image->bytes, image->size);
     (void)snprintf(made->name, sizeof(made->name), "%s", name);
     if (sscanf(made->image, "mock %d %d", &made->trigger, &made->faulty) != 2) {
         status = refuse(PDL_ERROR_INVALID_IMAGE, "the mock reads no such image");

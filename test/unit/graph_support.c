@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph_support.h"
 
+#include "graph/links.h"
+
 const size_t value_sizes[3] = {sizeof(uint64_t), sizeof(uint32_t), 0};
 
 struct values values_of(uint32_t number)
@@ -217,7 +219,19 @@ pdl_chain *body_of(pdl_chain *chain, uint32_t link, uint32_t index)
 pdl_census chain_census(pdl_chain *chain)
 {
     pdl_census census = PDL_CENSUS_INIT;
-    assert_ok(pdl_chain_census(chain, &census));
+    CUgraph graph = NULL;
+    assert_ok(pdl_chain_graph(chain, &graph));
+    assert_ok(pdl_graph_census(graph, &census));
+    for (uint32_t i = 0; i < chain->count; i++) {
+        for (uint32_t b = 0; b < chain->links[i].body_count; b++) {
+            const pdl_census body = chain_census(chain->links[i].bodies[b].chain);
+            census.nodes += body.nodes;
+            census.kernels += body.kernels;
+            census.edges += body.edges;
+            census.full += body.full;
+            census.programmatic += body.programmatic;
+        }
+    }
     return census;
 }
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
+#include <pdl/policy.h>
+
+#include "from_image.h"
+
 #include <ctype.h>
 
 /* ------------------------------------------------------------------------------------------------
@@ -12,10 +16,10 @@ pdl_kernel *make_unknown_kernel(enum kernel_source source, unsigned kernel)
     pdl_kernel *made = NULL;
     switch (source) {
     case FROM_FUNCTION:
-        assert_ok(pdl_kernel_from_function(mock_function(kernel, 0), &made));
+        assert_ok(pdl_kernel_from_function(mock_function(kernel, 0), NULL, &made));
         break;
     case FROM_CU_KERNEL:
-        assert_ok(pdl_kernel_from_kernel(mock_cu_kernel(kernel), &made));
+        assert_ok(pdl_kernel_from_kernel(mock_cu_kernel(kernel), NULL, &made));
         break;
     case FROM_SYMBOL:
     default:
@@ -31,6 +35,12 @@ pdl_kernel *make_kernel(enum kernel_source source, unsigned kernel)
     pdl_kernel *made = make_unknown_kernel(source, kernel);
     assert_ok(pdl_kernel_declare(made, PDL_YES, PDL_UNKNOWN));
     return made;
+}
+
+void overlap_enable(bool on)
+{
+    const pdl_policy policy = {.size = sizeof(policy), .off = !on};
+    assert_ok(pdl_policy_set(&policy));
 }
 
 pdl_launch_desc plain_desc(void)
@@ -71,7 +81,7 @@ pdl_kernel *test_unknown_kernel(enum kernel_source source, unsigned kernel)
 pdl_kernel *test_image_kernel(const void *image, size_t size, const char *name)
 {
     pdl_kernel *made = NULL;
-    assert_ok(pdl_kernel_from_image(image, size, name, &made));
+    assert_ok(kernel_from_image(image, size, name, &made));
     assert_non_null(made);
     destroy_after(made, destroy_kernel);
     return made;

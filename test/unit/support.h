@@ -79,6 +79,9 @@ void drop(void *object);
 void drop_all(void);
 int drop_after(void **state);
 
+/* What pdl_policy.off turns off; replaces the policy. */
+void overlap_enable(bool on);
+
 /* A descriptor of 132 blocks of 256 threads. */
 pdl_launch_desc plain_desc(void);
 

@@ -20,7 +20,7 @@ extern "C" {
 /* clang-format off */
 #define GPU_DRIVER_FUNCTIONS(entry)                                                               \
     entry(cuCtxGetLimit) entry(cuCtxSetCurrent) entry(cuCtxSetLimit) entry(cuCtxSynchronize)      \
-    entry(cuDeviceGet) entry(cuDeviceGetAttribute)                                                 \
+    entry(cuDeviceGet) entry(cuDeviceGetAttribute) entry(cuDeviceGetCount)                         \
     entry(cuDevicePrimaryCtxRelease) entry(cuDevicePrimaryCtxRetain) entry(cuDeviceTotalMem)      \
     entry(cuEventCreate) entry(cuEventDestroy) entry(cuEventElapsedTime) entry(cuEventRecord)     \
     entry(cuFuncSetAttribute) entry(cuGetErrorName) entry(cuGraphAddNode_v2)                      \

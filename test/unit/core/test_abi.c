@@ -50,7 +50,6 @@ PLAIN_TEST(enumerators_keep_their_values)
     assert_int_equal(PDL_OVERLAP_NONE, 0);
     assert_int_equal(PDL_OVERLAP_AUTO, 1);
     assert_int_equal(PDL_OVERLAP_REQUIRE, 2);
-    assert_int_equal(PDL_OVERLAP_CAPTURE, 3);
     assert_int_equal(PDL_REASON_GRANTED, 16);
     assert_int_equal(PDL_REASON_NOT_REQUESTED, 17);
     assert_int_equal(PDL_REASON_DISABLED, 18);

@@ -8,7 +8,7 @@
 
 static const pdl_status statuses[] = {
 #define PDL_TEST_STATUS(name, value, message) name,
-    PDL_STATUS_LIST(PDL_TEST_STATUS)};
+    PDL_STATUS_LIST(PDL_TEST_STATUS) PDL_RTC_STATUS_LIST(PDL_TEST_STATUS)};
 
 /* Makes it the thread's last error. */
 static pdl_status set_last(pdl_status status, const char *call, int32_t cuda_result)

@@ -2,14 +2,15 @@
 /* What is told of a device. */
 #include "support.h"
 
-TEST(the_devices_are_counted)
+TEST(each_device_can_be_asked_about_and_the_next_is_refused)
 {
     for (int devices = 1; devices <= MOCK_DEVICES; devices++) {
-        int count = -1;
+        pdl_device_info info = PDL_DEVICE_INFO_INIT;
         mock.table.device_count = devices;
         mock_apply();
-        assert_ok(pdl_device_count(&count));
-        assert_int_equal(count, devices);
+        assert_ok(pdl_device_get(devices - 1, &info));
+        assert_int_equal(info.ordinal, devices - 1);
+        assert_refused(pdl_device_get(devices, &info), PDL_ERROR_INVALID_DEVICE, "device", "");
     }
 }
 
@@ -91,9 +92,7 @@ TEST(an_older_driver_is_not_asked_what_it_does_not_know)
 
 TEST(no_context_is_needed)
 {
-    int count = 0;
     mock_set_current(-1);
-    assert_ok(pdl_device_count(&count));
     (void)device_info(0);
 }
 
@@ -109,7 +108,7 @@ TEST(a_device_is_asked_once)
 
 TEST(an_ordinal_that_is_none_is_refused_and_nothing_written)
 {
-    const int ordinals[] = {-1, 1, 63, 64, 1000, INT32_MIN, INT32_MAX};
+    const int ordinals[] = {-2, 1, 63, 64, 1000, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < COUNT_OF(ordinals); i++) {
         char number[32];
         pdl_device_info info;
@@ -125,29 +124,25 @@ TEST(an_ordinal_that_is_none_is_refused_and_nothing_written)
 
 TEST(missing_outputs_are_invalid_arguments)
 {
-    assert_invalid(pdl_device_count(NULL), "count", "NULL");
     assert_invalid(pdl_device_get(0, NULL), "info", "NULL");
 }
 
 TEST(the_current_device_is_that_of_the_threads_context)
 {
-    int device = -1;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
     mock.table.device_count = 3;
     mock_apply();
     mock_set_current(2);
-    assert_ok(pdl_device_current(&device));
-    assert_int_equal(device, 2);
+    assert_ok(pdl_device_get(-1, &info));
+    assert_int_equal(info.ordinal, 2);
     mock_set_current(-1);
-    device = 7;
-    assert_refused(pdl_device_current(&device), PDL_ERROR_NO_CONTEXT, NULL, "cuCtxGetDevice");
-    assert_int_equal(device, 7);
-    assert_invalid(pdl_device_current(NULL), "device", "NULL");
+    assert_refused(pdl_device_get(-1, &info), PDL_ERROR_NO_CONTEXT, NULL, "cuCtxGetDevice");
+    assert_int_equal(info.ordinal, 2);
 }
 
 TEST(a_current_device_beyond_those_known_is_refused)
 {
-    int device = 7;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
     mock_set_current(1); /* and the driver shows one device */
-    assert_refused(pdl_device_current(&device), PDL_ERROR_INVALID_DEVICE, NULL, "1");
-    assert_int_equal(device, 7);
+    assert_refused(pdl_device_get(-1, &info), PDL_ERROR_INVALID_DEVICE, NULL, "1");
 }

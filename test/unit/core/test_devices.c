@@ -178,7 +178,7 @@ DEVICES_TEST(a_function_stays_on_the_device_that_was_current)
     pdl_kernel *kernel = NULL;
     pdl_launch_desc desc = plain_desc();
     mock_set_current(1);
-    assert_ok(pdl_kernel_from_function(mock_function(0, 1), &kernel));
+    assert_ok(pdl_kernel_from_function(mock_function(0, 1), NULL, &kernel));
     desc.block[0] = 512; /* device 1 allows it, device 0 does not */
     assert_ok(pdl_launch(kernel, &desc, NULL));
     mock_set_current(0);

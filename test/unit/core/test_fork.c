@@ -165,8 +165,7 @@ static int launch_in_child(void)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     const bool good = launch(NULL) == NULL && pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS &&
-                      pdl_kernel_declare(kernel, PDL_YES, PDL_YES) == PDL_SUCCESS &&
-                      pdl_kernel_enable_overlap(kernel, 0) == PDL_SUCCESS;
+                      pdl_kernel_declare(kernel, PDL_YES, PDL_YES) == PDL_SUCCESS;
     drop_kernel(kernel);
     return !good;
 }
@@ -237,7 +236,7 @@ static void *do_nothing(void *unused)
 
 TEST(a_child_has_the_last_error_of_the_thread_that_forked)
 {
-    assert_int_equal(pdl_device_count(NULL), PDL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(pdl_device_get(0, NULL), PDL_ERROR_INVALID_ARGUMENT);
     fork_during(do_nothing, check_error_in_child);
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
 }

@@ -250,7 +250,6 @@ CONDITIONAL_TEST(a_body_is_not_a_chain_of_its_own)
     assert_refused(pdl_chain_graph(body, &graph), PDL_ERROR_NOT_BUILT, NULL, "");
     assert_invalid(pdl_chain_build(body), "chain", "body of link 0");
     assert_invalid(pdl_chain_launch(body, NULL), "chain", "body");
-    assert_invalid(pdl_chain_upload(body, NULL), "chain", "body");
     assert_invalid(pdl_chain_reset(body), "chain", "body");
     pdl_chain_destroy(body); /* does nothing */
     assert_ok(pdl_chain_build(chain));

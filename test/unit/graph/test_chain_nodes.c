@@ -11,7 +11,7 @@ static int setup(void **state)
     (void)graph_setup(state);
     kernel = test_kernel(FROM_CU_KERNEL, 0);
     chain = make_chain();
-    assert_ok(pdl_event_create(&event));
+    event = mock_event_create(CU_EVENT_DISABLE_TIMING);
     mock.runs_all = true;
     return 0;
 }
@@ -20,7 +20,7 @@ static int teardown(void **state)
 {
     drop_chain(chain);
     drop_kernel(kernel);
-    pdl_event_destroy(event);
+    (void)mock_event_destroy(event);
     return mock_teardown(state);
 }
 

@@ -29,15 +29,10 @@ GRAPH_TEST(a_null_stream_is_the_one_that_the_options_name)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         pdl_chain *chain = make_line_of(cases[i].options, kernel);
-        mock.upload_stream = mock_stream(7, 0);
-        assert_ok(pdl_chain_upload(chain, NULL));
-        assert_ptr_equal(mock.upload_stream, cases[i].stream);
         assert_ok(pdl_chain_launch(chain, NULL));
         assert_ptr_equal(mock_ran(0)->stream, cases[i].stream);
         const CUstream streams[] = {CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, mock_stream(1, 0)};
         for (size_t s = 0; s < COUNT_OF(streams); s++) { /* others are what they are */
-            assert_ok(pdl_chain_upload(chain, streams[s]));
-            assert_ptr_equal(mock.upload_stream, streams[s]);
             assert_ok(pdl_chain_launch(chain, streams[s]));
             assert_ptr_equal(mock_ran(0)->stream, streams[s]);
         }
@@ -68,33 +63,18 @@ GRAPH_TEST(options_that_are_not_known_are_refused)
     pdl_chain_destroy(chain);
 }
 
-GRAPH_TEST(an_upload_is_one_call_and_replays_nothing)
-{
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_chain *chain = make_line(kernel, 3);
-    const unsigned calls = mock_total_calls();
-    assert_ok(pdl_chain_upload(chain, mock_stream(1, 0)));
-    assert_int_equal(mock_total_calls() - calls, 1);
-    assert_int_equal(mock.calls[MOCK_cuGraphUpload], 1);
-    assert_int_equal(mock.replay_count, 0);
-}
-
-GRAPH_TEST(an_upload_is_refused_where_a_launch_is)
+GRAPH_TEST(a_launch_is_refused_before_a_build_and_on_another_device)
 {
     mock.table.device_count = 2;
     mock_apply();
     pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     pdl_chain *chain = make_chain();
-    assert_invalid(pdl_chain_upload(NULL, NULL), "chain", "chain");
+    assert_invalid(pdl_chain_launch(NULL, NULL), "chain", "chain");
     (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    assert_refused(pdl_chain_upload(chain, NULL), PDL_ERROR_NOT_BUILT, NULL, "is not built", "1");
+    assert_refused(pdl_chain_launch(chain, NULL), PDL_ERROR_NOT_BUILT, NULL, "is not built", "1");
     assert_ok(pdl_chain_build(chain));
-    assert_refused(pdl_chain_upload(chain, mock_stream(0, 1)), PDL_ERROR_WRONG_DEVICE, "stream",
+    assert_refused(pdl_chain_launch(chain, mock_stream(0, 1)), PDL_ERROR_WRONG_DEVICE, "stream",
                    "1", "0");
-    mock_fail(MOCK_cuGraphUpload, 1, CUDA_ERROR_OUT_OF_MEMORY);
-    assert_refused(pdl_chain_upload(chain, NULL), PDL_ERROR_OUT_OF_MEMORY, NULL, "cuGraphUpload");
-    assert_string_equal(pdl_last_error()->call, "cuGraphUpload");
-    assert_ok(pdl_chain_upload(chain, mock_stream(0, 0)));
     assert_ok(pdl_chain_launch(chain, mock_stream(0, 0)));
     assert_ran(0, 0);
 }

@@ -216,7 +216,6 @@ static pdl_status call_any(uint32_t call, pdl_chain *of, uint32_t number)
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
-    pdl_census census = PDL_CENSUS_INIT;
     pdl_chain *body = NULL;
     CUgraph graph = NULL;
     desc.grid[0] = 1 + number;
@@ -240,8 +239,6 @@ static pdl_status call_any(uint32_t call, pdl_chain *of, uint32_t number)
     case 7:
         return pdl_chain_build(shared_chain);
     case 8:
-        return pdl_chain_upload(shared_chain, NULL);
-    case 9:
         return pdl_chain_launch(shared_chain, NULL);
     case 10:
         return pdl_chain_set_args(of, 0, VALUES(values));
@@ -254,7 +251,7 @@ static pdl_status call_any(uint32_t call, pdl_chain *of, uint32_t number)
     case 14:
         return pdl_chain_explain(of, 0, &report);
     case 15:
-        return pdl_chain_census(of, &census);
+        return pdl_chain_graph(of, &graph);
     default:
         return pdl_chain_graph(of, &graph);
     }

@@ -210,10 +210,10 @@ UPDATE_TEST(what_was_built_is_explained_and_is_what_may_be_required)
     pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
     desc.grid[0] = 7;
     for (uint32_t on = 0; on < 2; on++) {
-        pdl_overlap_enable(on);
+        overlap_enable(on != 0);
         assert_ok(pdl_chain_build(chain));
         for (uint32_t now = 0; now < 2; now++) {
-            pdl_overlap_enable(now);
+            overlap_enable(now != 0);
             assert_ok(pdl_chain_explain(chain, 1, &report));
             assert_int_equal(report.overlap, on);
             assert_int_equal(report.overlap_reason,

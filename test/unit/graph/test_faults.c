@@ -8,6 +8,7 @@
 
 #include "../../inspect/make_image.h"
 #include "code/object.h"
+#include "from_image.h"
 #include "graph_support.h"
 #include "launch/kernel.h"
 #include "mock_entry.h"
@@ -123,12 +124,10 @@ static struct {
         uint32_t size;
         pdl_kernel *kernel;
         pdl_chain *chain;
-        CUevent event;
+        pdl_image *image;
         CUgraph graph;
         CUgraphNode node;
-        CUfunction function;
         uint32_t number;
-        int integer;
     } out;
 } with;
 
@@ -216,7 +215,7 @@ static void open_fixture(int version, int devices)
     mock.table.device_count = devices;
     mock_set_driver_version(version); /* and nothing is known of devices */
     values = values_of(1);
-    assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.used));
+    assert_ok(kernel_from_image(image, sizeof(image), "fc1", &with.used));
     if (version >= 12040) {
         with.chain = chain_of(20);
         with.built = chain_of(3);
@@ -230,11 +229,11 @@ static void open_fixture(int version, int devices)
         (void)add_kernel_node(with.graph, with.used, &full, 1);
         mock_capture(mock_stream(0, 0), with.graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     }
-    assert_ok(pdl_event_create(&with.event));
+    with.event = mock_event_create(CU_EVENT_DISABLE_TIMING);
     if (version >= 12040) {
         with.mixed = chain_of_nodes();
     }
-    assert_ok(pdl_kernel_from_image(image, sizeof(image), "fc1", &with.kernel));
+    assert_ok(kernel_from_image(image, sizeof(image), "fc1", &with.kernel));
     mock_apply();
 }
 
@@ -245,7 +244,7 @@ static void close_fixture(void)
     pdl_chain_destroy(with.mixed);
     pdl_kernel_destroy(with.kernel);
     pdl_kernel_destroy(with.used);
-    pdl_event_destroy(with.event);
+    (void)mock_event_destroy(with.event);
     if (with.graph != NULL) {
         destroy_graph(with.graph);
     }
@@ -326,7 +325,7 @@ static pdl_launch_desc full_desc(void)
 
 UNDO(kernel, pdl_kernel_destroy(with.out.kernel);)
 UNDO(chain, pdl_chain_destroy(with.out.chain);)
-UNDO(event, pdl_event_destroy(with.out.event);)
+UNDO(image, pdl_image_free(with.out.image);)
 RUN(pdl_chain_create, chain_create, (.undo = undo_chain),
     return pdl_chain_create(NULL, &with.out.chain);)
 RUN(pdl_chain_add, chain_add, (), const pdl_launch_desc desc = full_desc();
@@ -347,7 +346,6 @@ RUN(pdl_chain_explain, chain_explain, (.size = sizeof(pdl_chain_report)),
     return pdl_chain_explain(with.chain, 19, (void *)with.out.bytes);)
 RUN(pdl_chain_graph, chain_graph, (), return pdl_chain_graph(with.built, &with.out.graph);)
 RUN(pdl_chain_launch, chain_launch, (), return pdl_chain_launch(with.built, mock_stream(0, 0));)
-RUN(pdl_chain_upload, chain_upload, (), return pdl_chain_upload(with.built, mock_stream(0, 0));)
 RUN(pdl_chain_reset, chain_reset, (), return pdl_chain_reset(with.built);)
 RUN(pdl_chain_set_args, chain_set_args, (),
     return pdl_chain_set_args(with.built, 1, VALUES(values));)
@@ -382,9 +380,10 @@ RUN(pdl_chain_capture_end, chain_capture_child, (), suspend();
     (void)mock_capture_node(mock_stream(1, 0), CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, true); resume();
     return pdl_chain_capture_end(with.built, &with.out.number);)
 RUN(pdl_chain_build, chain_build_nodes, (), return pdl_chain_build(with.mixed);)
-RUN(pdl_chain_census, chain_census, (.size = sizeof(pdl_census)),
-    const pdl_status built = pdl_chain_build(with.mixed);
-    return built == PDL_SUCCESS ? pdl_chain_census(with.mixed, (void *)with.out.bytes) : built;)
+RUN(pdl_graph_census, chain_census, (.size = sizeof(pdl_census)), CUgraph built = NULL;
+    pdl_status status = pdl_chain_build(with.mixed);
+    status = status == PDL_SUCCESS ? pdl_chain_graph(with.mixed, &built) : status;
+    return status == PDL_SUCCESS ? pdl_graph_census(built, (void *)with.out.bytes) : status;)
 RUN(pdl_chain_set_node, chain_set_node, (),
     const pdl_chain_node node = node_of_kind(PDL_NODE_MEMSET);
     const pdl_status built = pdl_chain_build(with.mixed);
@@ -393,16 +392,10 @@ RUN(pdl_chain_explain, chain_explain_node, (.size = sizeof(pdl_chain_report)),
     return pdl_chain_explain(with.mixed, 1, (void *)with.out.bytes);)
 RUN(pdl_chain_explain, chain_explain_behind, (.size = sizeof(pdl_chain_report)),
     return pdl_chain_explain(with.mixed, 6, (void *)with.out.bytes);)
-RUN(pdl_device_count, device_count, (.old_driver = true),
-    return pdl_device_count(&with.out.integer);)
-RUN(pdl_device_current, device_current, (.old_driver = true),
-    return pdl_device_current(&with.out.integer);)
+RUN(pdl_device_get, device_current, (.size = sizeof(pdl_device_info), .old_driver = true),
+    return pdl_device_get(-1, (void *)with.out.bytes);)
 RUN(pdl_device_get, device_get, (.size = sizeof(pdl_device_info), .old_driver = true),
     return pdl_device_get(0, (void *)with.out.bytes);)
-RUN(pdl_event_create, event_create, (.undo = undo_event, .old_driver = true),
-    return pdl_event_create(&with.out.event);)
-RUN(pdl_event_destroy, event_destroy, (.old_driver = true), pdl_event_destroy(with.event);
-    with.event = NULL; return PDL_SUCCESS;)
 RUN(pdl_graph_add_launch, graph_add_launch, (),
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
     desc.priority = -1; return pdl_graph_add_launch(with.graph, with.edges, 20, with.kernel, &desc,
@@ -424,36 +417,32 @@ RUN(pdl_graph_census, graph_census_listed, (.size = sizeof(pdl_census)),
     census->full_capacity = 4; const pdl_status status = pdl_graph_census(with.graph, census);
     assert_true(status != PDL_SUCCESS || census->full_count == 1); census->full_dependencies = NULL;
     census->full_capacity = 0; return status;)
-RUN(pdl_stream_census, stream_census, (.size = sizeof(pdl_census)),
-    return pdl_stream_census(mock_stream(0, 0), (void *)with.out.bytes);)
 RUN(pdl_kernel_destroy, kernel_destroy, (.old_driver = true), pdl_kernel_destroy(with.kernel);
     with.kernel = NULL; return PDL_SUCCESS;)
-RUN(pdl_kernel_from_file, kernel_from_file, (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_file(image_path, "fc1", &with.out.kernel);)
-RUN(pdl_kernel_from_function, kernel_from_function, (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_function(mock_function(0, 0), &with.out.kernel);)
-/* The code does not wait, and every successful call has to know that. */
 static struct bytes fatbin;
-RUN(pdl_kernel_from_image, kernel_from_fatbin, (.undo = undo_kernel, .old_driver = true),
-    const pdl_status status = pdl_kernel_from_image(fatbin.data, fatbin.size, "fc2",
-                                                    &with.out.kernel);
+RUN(pdl_image_load_file, image_load_file, (.undo = undo_image, .old_driver = true),
+    return pdl_image_load_file(image_path, &with.out.image);)
+RUN(pdl_image_load, image_load, (.undo = undo_image, .old_driver = true),
+    return pdl_image_load(fatbin.data, fatbin.size, &with.out.image);)
+RUN(pdl_kernel_from_function, kernel_from_function, (.undo = undo_kernel, .old_driver = true),
+    return pdl_kernel_from_function(mock_function(0, 0), NULL, &with.out.kernel);)
+/* The code does not wait, and every successful call has to know that. */
+RUN(pdl_image_kernel, image_kernel_of_fatbin, (.undo = undo_kernel, .old_driver = true),
+    const pdl_status status = kernel_from_image(fatbin.data, fatbin.size, "fc2", &with.out.kernel);
     assert_true(status != PDL_SUCCESS || pdl_known_waits(with.out.kernel->known) == PDL_NO);
     return status;)
-RUN(pdl_kernel_from_image, kernel_from_image, (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
+RUN(pdl_image_kernel, image_kernel, (.undo = undo_kernel, .old_driver = true),
+    return kernel_from_image(image, sizeof(image), "fc1", &with.out.kernel);)
 RUN(pdl_kernel_from_kernel, kernel_from_kernel, (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_kernel(mock_cu_kernel(0), &with.out.kernel);)
-RUN(pdl_kernel_from_function_image, kernel_from_function_image,
-    (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_function_image(mock_function(0, 0), image, sizeof(image),
-                                          &with.out.kernel);)
-RUN(pdl_kernel_from_kernel_image, kernel_from_kernel_image,
-    (.undo = undo_kernel, .old_driver = true),
-    return pdl_kernel_from_kernel_image(mock_cu_kernel(0), image, sizeof(image), &with.out.kernel);)
+    return pdl_kernel_from_kernel(mock_cu_kernel(0), NULL, &with.out.kernel);)
+RUN(pdl_kernel_from_function, function_with_image, (.undo = undo_kernel, .old_driver = true),
+    return kernel_from_function_image(mock_function(0, 0), image, sizeof(image), &with.out.kernel);)
+RUN(pdl_kernel_from_kernel, kernel_with_image, (.undo = undo_kernel, .old_driver = true),
+    return kernel_from_kernel_image(mock_cu_kernel(0), image, sizeof(image), &with.out.kernel);)
 RUN(pdl_kernel_from_runtime, kernel_from_runtime, (.undo = undo_kernel, .old_driver = true),
     return pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, &with.out.kernel);)
-RUN(pdl_kernel_function, kernel_function, (.old_driver = true),
-    return pdl_kernel_function(with.kernel, 0, &with.out.function);)
+RUN(pdl_kernel_check_args, kernel_check_args, (.old_driver = true),
+    return pdl_kernel_check_args(with.kernel, value_sizes, 2);)
 RUN(pdl_kernel_get, kernel_get, (.size = sizeof(pdl_kernel_info), .old_driver = true),
     return pdl_kernel_get(with.kernel, -1, (void *)with.out.bytes);)
 RUN(pdl_kernel_prove, kernel_prove, (.old_driver = true),
@@ -463,7 +452,7 @@ RUN(pdl_kernel_set_attribute, kernel_set_attribute, (.old_driver = true),
 RUN(
     pdl_kernel_get, function_get, (.size = sizeof(pdl_kernel_info), .old_driver = true),
     pdl_kernel *kernel = NULL;
-    pdl_status status = pdl_kernel_from_function(mock_function(0, 0), &kernel);
+    pdl_status status = pdl_kernel_from_function(mock_function(0, 0), NULL, &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_kernel_get(kernel, -1, (void *)with.out.bytes);
     } pdl_kernel_destroy(kernel);
@@ -471,15 +460,18 @@ RUN(
 RUN(
     pdl_kernel_set_attribute, function_set_attribute, (.old_driver = true),
     pdl_kernel *kernel = NULL;
-    pdl_status status = pdl_kernel_from_function(mock_function(0, 0), &kernel);
+    pdl_status status = pdl_kernel_from_function(mock_function(0, 0), NULL, &kernel);
     if (status == PDL_SUCCESS) {
         status = pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536);
     } pdl_kernel_destroy(kernel);
     return status;)
 /* Where the device is the stream's, and whether it captures is asked. */
 RUN(pdl_launch, launch_while_capturing, (.old_driver = true),
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
-    desc.stream = mock_stream(1, 0); return pdl_launch(with.kernel, &desc, VALUES(values));)
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    const pdl_policy capture_only = {.size = sizeof(capture_only), .capture_only = 1};
+    desc.stream = mock_stream(1, 0); suspend(); (void)pdl_policy_set(&capture_only); resume();
+    const pdl_status status = pdl_launch(with.kernel, &desc, VALUES(values)); suspend();
+    (void)pdl_policy_set(NULL); resume(); return status;)
 RUN(pdl_launch, launch, (.old_driver = true), const pdl_launch_desc desc = full_desc();
     return pdl_launch(with.kernel, &desc, VALUES(values));)
 RUN(pdl_launch, launch_again, (.old_driver = true), const pdl_launch_desc desc = full_desc();
@@ -529,7 +521,7 @@ RUN(
         if (status == PDL_SUCCESS) {
             mock_runtime_function_result = 209;
             desc.overlap = PDL_OVERLAP_AUTO;
-            status = pdl_kernel_enable_overlap(kernel, i);
+            status = pdl_kernel_declare(kernel, i != 0 ? PDL_YES : PDL_NO, PDL_UNKNOWN);
         }
     } mock_runtime_function_result = 0;
     pdl_kernel_destroy(kernel); return status;)
@@ -555,10 +547,9 @@ RUN(pdl_policy_set, policy_set, (.undo = undo_policy, .old_driver = true),
     return pdl_policy_set(&policy);)
 /* These neither allocate nor call the driver. */
 static const char *const others[] = {
-    "pdl_condition_name", "pdl_condition_string",      "pdl_error_record", "pdl_full_reason_string",
-    "pdl_kernel_declare", "pdl_kernel_enable_overlap", "pdl_last_error",   "pdl_overlap_enable",
-    "pdl_proof_missing",  "pdl_reason_string",         "pdl_status_name",  "pdl_status_string",
-    "pdl_version",
+    "pdl_condition_name", "pdl_error_record", "pdl_image_free",
+    "pdl_kernel_declare", "pdl_last_error",   "pdl_proof_missing",
+    "pdl_reason_string",  "pdl_status_name",  "pdl_version",
 };
 
 static bool is_known(const char *function)
@@ -827,18 +818,11 @@ GRAPH_TEST(what_cannot_fail_leaves_the_last_error_alone)
     mark_last_error();
     for (int number = -100; number < 100; number++) {
         (void)pdl_condition_name((pdl_condition)number);
-        (void)pdl_condition_string((pdl_condition)number);
-        (void)pdl_full_reason_string((pdl_full_reason)number);
         (void)pdl_reason_string((pdl_reason)number);
         (void)pdl_status_name((pdl_status)number);
-        (void)pdl_status_string((pdl_status)number);
     }
     assert_true(pdl_version() != 0);
     assert_ok(pdl_kernel_declare(with.kernel, PDL_YES, PDL_UNKNOWN));
-    for (uint32_t on = 0; on < 2; on++) {
-        assert_ok(pdl_kernel_enable_overlap(with.kernel, on));
-        pdl_overlap_enable(on);
-    }
     assert_true(is_last_error_marked());
     close_fixture();
 }

@@ -321,49 +321,6 @@ EDGES_TEST(bad_arguments_are_refused)
     assert_refused(pdl_graph_census(graph, &census), PDL_ERROR_DESC_SIZE, "size", "census", "8");
 }
 
-EDGES_TEST(a_capture_is_counted_while_it_goes_on)
-{
-    pdl_census census = PDL_CENSUS_INIT;
-    CUgraphNode first = kernel_node(1);
-    CUgraphNode second = kernel_node(2);
-    full(first, second);
-    census.full_dependencies = found;
-    census.full_capacity = COUNT_OF(found);
-    const CUstream streams[] = {mock_stream(1, 0), CU_STREAM_PER_THREAD};
-    for (size_t i = 0; i < COUNT_OF(streams); i++) {
-        mock_capture(streams[i], graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-        assert_ok(pdl_stream_census(streams[i], &census));
-        assert_int_equal(census.kernels, 2 + i);
-        assert_int_equal(census.full, 1);
-        assert_int_equal(census.full_count, 1);
-        assert_string_equal(found[0].producer_name, "fc2");
-        assert_string_equal(found[0].consumer_name, "fc3");
-        (void)kernel_node(3); /* and the capture goes on */
-    }
-}
-
-EDGES_TEST(a_stream_without_a_capture_has_no_census)
-{
-    pdl_census census = PDL_CENSUS_INIT;
-    census.nodes = 77;
-    mock_capture(mock_stream(1, 0), graph, CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    mock_capture(mock_stream(2, 0), NULL, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-    assert_invalid(pdl_stream_census(mock_stream(0, 0), &census), "stream", "not capturing");
-    assert_invalid(pdl_stream_census(mock_stream(2, 0), &census), "stream", "failed");
-    assert_invalid(pdl_stream_census(NULL, &census), "stream", "legacy");
-    assert_invalid(pdl_stream_census(CU_STREAM_LEGACY, &census), "stream", "legacy");
-    assert_invalid(pdl_stream_census(mock_stream(1, 0), NULL), "census", "census");
-    assert_refused(pdl_stream_census((CUstream)(void *)&census, &census), PDL_ERROR_INVALID_HANDLE,
-                   NULL, "cuStreamGetCaptureInfo");
-    mock_fail(MOCK_cuStreamGetCaptureInfo, 1, CUDA_ERROR_UNKNOWN);
-    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_DRIVER, NULL,
-                   "cuStreamGetCaptureInfo");
-    assert_int_equal(census.nodes, 77);
-    census.size = 8;
-    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), PDL_ERROR_DESC_SIZE, "size",
-                   "census", "8");
-}
-
 /* The driver is asked in ways that it has since then. */
 EDGES_TEST(before_12_4_there_are_neither_nodes_nor_chains_nor_a_census)
 {
@@ -375,23 +332,10 @@ EDGES_TEST(before_12_4_there_are_neither_nodes_nor_chains_nor_a_census)
     CUgraphNode node = NULL;
     mock_set_driver_version(12030);
     assert_refused(pdl_graph_census(graph, &census), none, NULL, "12.4", "12.3");
-    assert_refused(pdl_stream_census(mock_stream(1, 0), &census), none, NULL, "12.4", "12.3");
     assert_refused(pdl_chain_create(NULL, &chain), none, NULL, "12.4", "12.3");
     assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node), none,
                    NULL, "12.4", "12.3");
     mock_set_driver_version(12040);
     (void)make_chain();
     (void)add_kernel_node(graph, kernel, NULL, 0);
-}
-
-EDGES_TEST(each_reason_has_a_clause_of_its_own)
-{
-    for (int a = PDL_FULL_SERIAL; a <= PDL_FULL_OTHER_NODE; a++) {
-        assert_string_not_equal(pdl_full_reason_string((pdl_full_reason)a), "");
-        for (int b = a + 1; b <= PDL_FULL_OTHER_NODE + 1; b++) {
-            assert_string_not_equal(pdl_full_reason_string((pdl_full_reason)a),
-                                    pdl_full_reason_string((pdl_full_reason)b));
-        }
-    }
-    assert_string_equal(pdl_full_reason_string(PDL_FULL_MEMSET), "there is a memset between them");
 }

@@ -43,11 +43,6 @@ static pdl_status fill_census(void *to)
     return pdl_graph_census(graph, to);
 }
 
-static pdl_status fill_capture(void *to)
-{
-    return pdl_stream_census(mock_stream(1, 0), to);
-}
-
 static pdl_status fill_chain(void *to)
 {
     return pdl_chain_explain(chain, 0, to);
@@ -77,11 +72,6 @@ static pdl_status take_policy(void *from)
     return pdl_policy_set(from);
 }
 
-static pdl_status fill_chain_census(void *to)
-{
-    return pdl_chain_census(chain, to);
-}
-
 static pdl_status take_node(void *from)
 {
     return pdl_chain_add_node(chain, from, NULL);
@@ -94,8 +84,6 @@ const struct sized_output sized_outputs[] = {
     {"pdl_launch_occupancy", fill_occupancy, sizeof(pdl_occupancy), 4},
     {"pdl_overlap_query", fill_query, sizeof(pdl_overlap_report), 4},
     {"pdl_graph_census", fill_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
-    {"pdl_stream_census", fill_capture, sizeof(pdl_census), offsetof(pdl_census, nodes)},
-    {"pdl_chain_census", fill_chain_census, sizeof(pdl_census), offsetof(pdl_census, nodes)},
     {"pdl_chain_explain", fill_chain, sizeof(pdl_chain_report),
      offsetof(pdl_chain_report, dependency_links) + sizeof(uint32_t *)},
 };

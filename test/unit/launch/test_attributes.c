@@ -280,21 +280,6 @@ TEST(what_the_driver_refuses_is_said_with_the_number)
     assert_invalid(pdl_kernel_set_attribute(NULL, 14, 1), "kernel", "");
 }
 
-TEST(the_drivers_function_of_a_kernel_can_be_had)
-{
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 1);
-        CUfunction function = NULL;
-        const char *name = NULL;
-        assert_ok(pdl_kernel_function(kernel, -1, &function));
-        assert_int_equal(mock.table.cuFuncGetName(&name, function), CUDA_SUCCESS);
-        assert_string_equal(name, "fc2");
-        assert_refused(pdl_kernel_function(kernel, 77, &function), PDL_ERROR_INVALID_DEVICE,
-                       "device", "77");
-        assert_invalid(pdl_kernel_function(kernel, 0, NULL), "function", "");
-    }
-}
-
 /* ---- occupancy ------------------------------------------------------------------------------ */
 
 TEST(blocks_and_clusters_at_a_time_are_counted)

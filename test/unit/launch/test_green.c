@@ -105,10 +105,10 @@ GREEN_TEST(a_symbol_is_bound_in_each_context)
 
 GREEN_TEST(its_device_is_the_current_one_and_overlap_is_granted_as_elsewhere)
 {
-    int device = -1;
+    pdl_device_info info = PDL_DEVICE_INFO_INIT;
     mock_make_current(mock_green_context(0));
-    assert_ok(pdl_device_current(&device));
-    assert_int_equal(device, 0);
+    assert_ok(pdl_device_get(-1, &info));
+    assert_int_equal(info.ordinal, 0);
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
         pdl_launch_desc desc = green_desc(true);

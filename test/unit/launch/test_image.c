@@ -65,9 +65,8 @@ static void *make_cubin(size_t *size)
 
 /* ---- what is accepted ----------------------------------------------------------------------- */
 
-static void images_of_each_form_are_loaded(void **state)
+TEST(images_of_each_form_are_loaded)
 {
-    (void)state;
     size_t fatbin_size;
     size_t cubin_size;
     void *const fatbin = make_fatbin(1000, &fatbin_size);
@@ -108,9 +107,8 @@ static void images_of_each_form_are_loaded(void **state)
 }
 
 /* In each order in which an image and its two kernels can go. */
-static void kernels_of_an_image_share_its_code(void **state)
+TEST(kernels_of_an_image_share_its_code)
 {
-    (void)state;
     for (unsigned order = 0; order < 6; order++) {
         pdl_image *image = NULL;
         pdl_kernel *kernels[2] = {NULL, NULL};
@@ -137,9 +135,8 @@ static void kernels_of_an_image_share_its_code(void **state)
     pdl_image_free(NULL);
 }
 
-static void an_image_of_a_function_is_not_loaded_again(void **state)
+TEST(an_image_of_a_function_is_not_loaded_again)
 {
-    (void)state;
     pdl_kernel *kernels[2] = {NULL, NULL};
     pdl_image *image = NULL;
     static const char text[] = ".version 8.0\n.target sm_90\n.visible .entry fc1()\n"
@@ -157,9 +154,8 @@ static void an_image_of_a_function_is_not_loaded_again(void **state)
     assert_int_equal(mock.calls[MOCK_cuLibraryLoadData], 0);
 }
 
-static void a_refusal_names_the_kernel_as_it_was_asked_for(void **state)
+TEST(a_refusal_names_the_kernel_as_it_was_asked_for)
 {
-    (void)state;
     pdl_kernel *kernel = NULL;
     pdl_launch_desc desc = plain_desc();
     mock_set_driver_version(12000); /* without the calls that know names */
@@ -171,9 +167,8 @@ static void a_refusal_names_the_kernel_as_it_was_asked_for(void **state)
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-static void missing_arguments_are_named(void **state)
+TEST(missing_arguments_are_named)
 {
-    (void)state;
     const pdl_status bad = PDL_ERROR_INVALID_ARGUMENT;
     pdl_kernel *kernel = NULL;
     pdl_image *image = NULL;
@@ -203,9 +198,8 @@ static void check_refused(const void *bytes, size_t size)
     free(copy);
 }
 
-static void images_cut_anywhere_are_refused(void **state)
+TEST(images_cut_anywhere_are_refused)
 {
-    (void)state;
     size_t fatbin_size;
     size_t cubin_size;
     void *const fatbin = make_fatbin(100, &fatbin_size);
@@ -228,9 +222,8 @@ static void images_cut_anywhere_are_refused(void **state)
     free(cubin);
 }
 
-static void noise_is_refused(void **state)
+TEST(noise_is_refused)
 {
-    (void)state;
     uint32_t random = 12345;
     unsigned char noise[2000];
     for (size_t size = 1; size < sizeof(noise); size = size * 3 / 2 + 1) {
@@ -243,9 +236,8 @@ static void noise_is_refused(void **state)
 }
 
 /* Sizes in headers that are too small, or do not fit into 64 bits when they are added. */
-static void headers_with_absurd_sizes_are_refused(void **state)
+TEST(headers_with_absurd_sizes_are_refused)
 {
-    (void)state;
     static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX / 2, UINT64_MAX - 64};
     size_t fatbin_size;
     size_t cubin_size;
@@ -281,9 +273,8 @@ static void headers_with_absurd_sizes_are_refused(void **state)
 }
 
 /* PTX may be compiled when it is loaded, when an entry is asked for, or when it is first used. */
-static void the_drivers_refusals_have_their_statuses(void **state)
+TEST(the_drivers_refusals_have_their_statuses)
 {
-    (void)state;
     static const struct {
         CUresult result;
         pdl_status status;
@@ -307,7 +298,7 @@ static void the_drivers_refusals_have_their_statuses(void **state)
         mock.find_result = i % 2 == 0 ? CUDA_SUCCESS : refusals[r].result;
         mock.jit_log = refusals[r].log;
         assert_refused(kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", &kernel),
-                       refusals[r].status, NULL, call,
+                       refusals[r].status, NULL,
                        pdl_driver_result_name(&mock.table, refusals[r].result), refusals[r].says);
         assert_string_equal(pdl_last_error()->call, call);
         assert_int_equal(pdl_last_error()->cuda_result, refusals[r].result);
@@ -316,9 +307,8 @@ static void the_drivers_refusals_have_their_statuses(void **state)
     }
 }
 
-static void an_image_that_was_refused_may_be_tried_again(void **state)
+TEST(an_image_that_was_refused_may_be_tried_again)
 {
-    (void)state;
     pdl_image *image = NULL;
     pdl_kernel *kernel = NULL;
     assert_ok(pdl_image_load(ptx_text, sizeof(ptx_text), &image));
@@ -334,9 +324,8 @@ static void an_image_that_was_refused_may_be_tried_again(void **state)
     assert_int_equal(mock.live_libraries, 0);
 }
 
-static void the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded(void **state)
+TEST(the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded)
 {
-    (void)state;
     const pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = NULL;
     assert_ok(kernel_from_image(ptx_text, sizeof(ptx_text), "fc1", &kernel));
@@ -345,9 +334,8 @@ static void the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded(void 
     pdl_kernel_destroy(kernel);
 }
 
-static void a_log_longer_than_the_message_is_cut(void **state)
+TEST(a_log_longer_than_the_message_is_cut)
 {
-    (void)state;
     pdl_kernel *kernel = NULL;
     char *log = malloc(100000);
     assert_non_null(log);
@@ -388,10 +376,11 @@ static void write_file(const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
+#define FILE_TEST(name) TEST_WITH(name, make_directory, remove_directory)
+
 /* Nothing stays open, either. */
-static void images_are_read_from_files(void **state)
+FILE_TEST(images_are_read_from_files)
 {
-    (void)state;
     size_t size;
     void *fatbin = make_fatbin(100000, &size);
     const struct {
@@ -419,9 +408,8 @@ static void images_are_read_from_files(void **state)
     free(fatbin);
 }
 
-static void files_that_cannot_be_read_are_told_as_the_c_library_does(void **state)
+FILE_TEST(files_that_cannot_be_read_are_told_as_the_c_library_does)
 {
-    (void)state;
     char through[160];
     (void)snprintf(through, sizeof(through), "%s/deeper", path);
     const struct {
@@ -456,9 +444,8 @@ static void files_that_cannot_be_read_are_told_as_the_c_library_does(void **stat
 }
 
 #ifndef _WIN32
-static void a_pipe_is_not_waited_for(void **state)
+FILE_TEST(a_pipe_is_not_waited_for)
 {
-    (void)state;
     pdl_image *image = NULL;
     assert_int_equal(mkfifo(path, 0600), 0);
     (void)alarm(20); /* ends the test where it waits */
@@ -468,30 +455,3 @@ static void a_pipe_is_not_waited_for(void **state)
     assert_null(image);
 }
 #endif
-
-#define FILE_TEST(function)                                                                        \
-    cmocka_unit_test_setup_teardown(function, make_directory, remove_directory)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        MOCK_TEST(images_of_each_form_are_loaded),
-        MOCK_TEST(kernels_of_an_image_share_its_code),
-        MOCK_TEST(an_image_of_a_function_is_not_loaded_again),
-        MOCK_TEST(a_refusal_names_the_kernel_as_it_was_asked_for),
-        MOCK_TEST(missing_arguments_are_named),
-        MOCK_TEST(images_cut_anywhere_are_refused),
-        MOCK_TEST(noise_is_refused),
-        MOCK_TEST(headers_with_absurd_sizes_are_refused),
-        MOCK_TEST(the_drivers_refusals_have_their_statuses),
-        MOCK_TEST(an_image_that_was_refused_may_be_tried_again),
-        MOCK_TEST(the_ptx_compiler_may_write_its_log_until_the_image_is_unloaded),
-        MOCK_TEST(a_log_longer_than_the_message_is_cut),
-        FILE_TEST(images_are_read_from_files),
-        FILE_TEST(files_that_cannot_be_read_are_told_as_the_c_library_does),
-#ifndef _WIN32
-        FILE_TEST(a_pipe_is_not_waited_for),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -5,10 +5,10 @@
 TEST(missing_arguments_are_named)
 {
     pdl_kernel *kernel = NULL;
-    assert_invalid(pdl_kernel_from_function(NULL, &kernel), "function", "NULL");
-    assert_invalid(pdl_kernel_from_function(mock_function(0, 0), NULL), "kernel", "NULL");
-    assert_invalid(pdl_kernel_from_kernel(NULL, &kernel), "cu_kernel", "NULL");
-    assert_invalid(pdl_kernel_from_kernel(mock_cu_kernel(0), NULL), "kernel", "NULL");
+    assert_invalid(pdl_kernel_from_function(NULL, NULL, &kernel), "function", "NULL");
+    assert_invalid(pdl_kernel_from_function(mock_function(0, 0), NULL, NULL), "kernel", "NULL");
+    assert_invalid(pdl_kernel_from_kernel(NULL, NULL, &kernel), "cu_kernel", "NULL");
+    assert_invalid(pdl_kernel_from_kernel(mock_cu_kernel(0), NULL, NULL), "kernel", "NULL");
     assert_invalid(pdl_kernel_from_runtime(NULL, &mock_runtime_ops, &kernel), "symbol", "NULL");
     assert_invalid(pdl_kernel_from_runtime(&mock.kernels[0], NULL, &kernel), "ops", "NULL");
     assert_invalid(pdl_kernel_from_runtime(&mock.kernels[0], &mock_runtime_ops, NULL), "kernel",
@@ -27,8 +27,8 @@ TEST(a_function_needs_its_context)
     static char before;
     pdl_kernel *kernel = (pdl_kernel *)(void *)&before;
     mock_set_current(-1);
-    assert_refused(pdl_kernel_from_function(mock_function(0, 0), &kernel), PDL_ERROR_NO_CONTEXT,
-                   NULL, "CUDA_ERROR_INVALID_CONTEXT");
+    assert_refused(pdl_kernel_from_function(mock_function(0, 0), NULL, &kernel),
+                   PDL_ERROR_NO_CONTEXT, NULL, "CUDA_ERROR_INVALID_CONTEXT");
     assert_ptr_equal(kernel, &before);
 }
 
@@ -129,7 +129,7 @@ TEST(a_handle_that_is_none_fails_at_the_first_question)
     static char nothing;
     const pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = NULL;
-    assert_ok(pdl_kernel_from_kernel((CUkernel)(void *)&nothing, &kernel));
+    assert_ok(pdl_kernel_from_kernel((CUkernel)(void *)&nothing, NULL, &kernel));
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
                    "CUDA_ERROR_INVALID_HANDLE");
     pdl_kernel_destroy(kernel);

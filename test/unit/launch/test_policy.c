@@ -64,7 +64,7 @@ static int in_environment(const char *overlap, const char *exclude, bool cleared
         (void)pdl_error_record(&mark);
         if (freopen("/dev/null", "w", stderr) != NULL && setenv("PDL_OVERLAP", overlap, 1) == 0 &&
             (exclude == NULL || setenv("PDL_OVERLAP_EXCLUDE", exclude, 1) == 0) &&
-            pdl_kernel_from_function(mock_function(0, 0), &kernel) == PDL_SUCCESS &&
+            pdl_kernel_from_function(mock_function(0, 0), NULL, &kernel) == PDL_SUCCESS &&
             pdl_kernel_declare(kernel, PDL_YES, PDL_UNKNOWN) == PDL_SUCCESS &&
             (!cleared || pdl_policy_set(NULL) == PDL_SUCCESS) &&
             (program == NULL || pdl_policy_set(program) == PDL_SUCCESS)) {
@@ -134,15 +134,15 @@ POLICY_TEST(patterns_match_the_whole_name_and_the_functions_own)
 POLICY_TEST(default_streams_and_failures_of_the_driver)
 {
     pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_CAPTURE);
+    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
+    desc.stream = CU_STREAM_PER_THREAD;
+    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
+    assert_ok(pdl_policy_set(&(pdl_policy)SETTING(.capture_only = 1)));
+    desc.stream = NULL;
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NOT_CAPTURING);
     desc.stream = CU_STREAM_LEGACY;
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_NOT_CAPTURING);
-    desc.overlap = PDL_OVERLAP_AUTO;
-    desc.stream = CU_STREAM_PER_THREAD;
-    assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
     assert_int_equal(mock.calls[MOCK_cuStreamIsCapturing], 0); /* where it does not matter */
-    desc.overlap = PDL_OVERLAP_CAPTURE;
     mock_capture(CU_STREAM_PER_THREAD, NULL, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     desc.stream = CU_STREAM_PER_THREAD;
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_GRANTED);
@@ -166,6 +166,8 @@ POLICY_TEST(values_of_the_policy_are_checked)
     assert_ok(pdl_policy_set(&excluded));
     assert_refused(pdl_policy_set(&(pdl_policy)SETTING(.capture_only = 2)), PDL_ERROR_DESC_FIELD,
                    "policy", "capture_only is 2");
+    assert_refused(pdl_policy_set(&(pdl_policy)SETTING(.off = 2)), PDL_ERROR_DESC_FIELD, "policy",
+                   "off is 2");
     assert_refused(pdl_policy_set(&(pdl_policy){.size = 0}), PDL_ERROR_DESC_SIZE, "size", "");
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED); /* as it was */
 }

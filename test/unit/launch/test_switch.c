@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Overlap turned off and on at run time, for the process and for a kernel, and the log of decisions. */
+/* Overlap turned off and on at run time, and the log of decisions. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,11 +19,8 @@ TEST(what_the_environment_turned_off_stays_off)
 {
     mock.table.overlap_disabled = true;
     pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_overlap_enable(1);
+    overlap_enable(true);
     assert_int_equal(reason_of(kernel), PDL_REASON_DISABLED);
-    assert_ok(pdl_kernel_enable_overlap(kernel, 1));
-    assert_int_equal(reason_of(kernel), PDL_REASON_DISABLED);
-    assert_invalid(pdl_kernel_enable_overlap(NULL, 1), "kernel", "");
 }
 
 /* ---- the log, whose file main() names ------------------------------------------------------- */
@@ -60,7 +57,7 @@ TEST(what_may_not_wait_is_logged_with_what_to_do)
     assert_int_equal(log_lines(line, sizeof(line)), 1);
     assert_non_null(strstr(line, "kernel fc1: does not overlap: "));
     assert_non_null(strstr(line, pdl_reason_string(PDL_REASON_WAITS_UNKNOWN)));
-    assert_non_null(strstr(line, "pdl_kernel_from_function_image()"));
+    assert_non_null(strstr(line, "pdl_kernel_from_function()"));
     assert_non_null(strstr(line, "pdl_kernel_declare(kernel, PDL_YES, ...)"));
     assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
     assert_int_equal(reason_of(kernel), PDL_REASON_NO_WAIT);
@@ -137,7 +134,7 @@ TEST(a_named_pipe_as_the_log_holds_up_no_launch)
         (void)setenv("PDL_LOG", pipe_path, 1);
         pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
         for (uint32_t i = 0; i < 2000; i++) { /* more than a pipe holds */
-            (void)pdl_kernel_enable_overlap(kernel, i % 2);
+            (void)pdl_kernel_declare(kernel, i % 2 ? PDL_YES : PDL_NO, PDL_YES);
             (void)reason_of(kernel);
         }
         const int reader = open(pipe_path, O_RDONLY | O_NONBLOCK);
