@@ -65,9 +65,10 @@ enum kernel_word kernel_take(struct kernel_resources *kernel, const char *word,
         const char *const value = kernel_value(word, words[i].key);
         if (value != NULL) {
             struct kernel_extent *const extent = words[i].extent;
+            int64_t *const number = words[i].number;
             *limits = (struct kernel_limits){extent != NULL, words[i].most};
-            return (extent != NULL ? read_extent(value, limits->most, extent)
-                                   : kernel_number(value, *limits, words[i].number))
+            return (extent != NULL && read_extent(value, limits->most, extent)) ||
+                           (number != NULL && kernel_number(value, *limits, number))
                        ? KERNEL_TAKEN
                        : KERNEL_WRONG;
         }
