@@ -155,8 +155,8 @@ static pdl_status capability_of(const struct pdl_driver *driver, int ordinal, ui
 static enum pdl_why read_code(struct pdl_image *image, uint32_t capability,
                               struct pdl_scan_table *kernels)
 {
-    const unsigned char *const bytes = image->whole.bytes;
-    const char *const text = image->whole.bytes;
+    const unsigned char *const bytes = (const unsigned char *)image->whole.bytes;
+    const char *const text = (const char *)image->whole.bytes;
     switch (image->kind) {
     case IMAGE_PTX:
         return pdl_scan_ptx_each(text, strlen(text), 0, pdl_scan_keep, kernels) ? PDL_WHY_NOTHING
@@ -254,13 +254,13 @@ struct pdl_proof_answer pdl_image_prove(const struct pdl_image *image, const cha
 
 pdl_image *pdl_image_retain(pdl_image *image)
 {
-    (void)atomic_fetch_add_explicit(&image->users, 1, memory_order_relaxed);
+    (void)atomic_fetch_add(&image->users, 1u);
     return image;
 }
 
 void pdl_image_free(pdl_image *image)
 {
-    if (image == NULL || atomic_fetch_sub_explicit(&image->users, 1, memory_order_acq_rel) != 1) {
+    if (image == NULL || atomic_fetch_add(&image->users, 0u - 1) != 1) {
         return;
     }
     if (image->library != NULL) {
@@ -342,5 +342,5 @@ pdl_status pdl_image_load_file(const char *path, pdl_image **loaded)
     size_t size = 0;
     PDL_RETURN_IF_ERROR(check(path, "path", loaded, &driver));
     PDL_RETURN_IF_ERROR(pdl_file_read(path, (size_t)2 << 30, &bytes, &size));
-    return take(driver, bytes, size, loaded);
+    return take(driver, (unsigned char *)bytes, size, loaded);
 }

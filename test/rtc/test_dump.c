@@ -232,7 +232,7 @@ static void the_threads_error_stays(void **state)
     assert_true(dump(folder)); /* without a compiler to tell of */
     rtc_library_name_restore();
     assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_ARGUMENT);
-    assert_string_equal(pdl_last_error()->field, "count");
+    assert_string_equal(pdl_last_error()->field, "info");
 }
 
 /* ---- the folder ----------------------------------------------------------------------------- */
