@@ -18,23 +18,21 @@ static int open_log(void)
 {
     static struct pdl_lock lock;
     const int self = (int)pdl_process_id();
-    if (atomic_load_explicit(&log_process, memory_order_acquire) == self) {
-        return atomic_load_explicit(&log_file, memory_order_relaxed);
-    }
-    pdl_lock_take(&lock);
-    if (atomic_load_explicit(&log_process, memory_order_relaxed) != self) {
-        const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
-        const int file = to != NULL ? pdl_log_open(to) : -1;
-        if (to != NULL && file < 0) {
-            (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to,
-                          strerror(errno));
+    if (atomic_load_explicit(&log_process, memory_order_acquire) != self) {
+        pdl_lock_take(&lock);
+        if (atomic_load_explicit(&log_process, memory_order_relaxed) != self) {
+            const char *const to = pdl_variable_text(PDL_VARIABLE(PDL_LOG));
+            const int file = to != NULL ? pdl_log_open(to) : -1;
+            if (to != NULL && file < 0) {
+                (void)fprintf(stderr, "libpdl: PDL_LOG: %s cannot be opened: %s\n", to,
+                              strerror(errno));
+            }
+            atomic_store_explicit(&log_file, file, memory_order_relaxed);
+            atomic_store_explicit(&log_process, self, memory_order_release);
         }
-        atomic_store_explicit(&log_file, file, memory_order_relaxed);
-        atomic_store_explicit(&log_process, self, memory_order_release);
+        pdl_lock_release(&lock);
     }
-    const int opened = atomic_load_explicit(&log_file, memory_order_relaxed);
-    pdl_lock_release(&lock);
-    return opened;
+    return atomic_load_explicit(&log_file, memory_order_relaxed);
 }
 
 /* Whether a launch overlaps in a capture, which goes on from its node, that was not granted it, and is of a kernel that

@@ -212,21 +212,19 @@ static void send_signal(const struct run *run, int number)
     (void)kill(run->group ? -run->id : run->id, number);
 }
 
-/* Keeps the first signal that asks the tool to end. */
-static void note_signal(const struct run *run, int number)
+/* Whether a signal asks the tool to end. The first one is kept. */
+static bool note_signal(const struct run *run, int number)
 {
-    if (number != SIGCHLD && run->started->interrupted == 0) {
+    const bool ends = number > 0 && number != SIGCHLD;
+    if (ends && run->started->interrupted == 0) {
         run->started->interrupted = number;
     }
+    return ends;
 }
 
 static void take_signal(const struct run *run, int number)
 {
-    if (number <= 0 || number == SIGCHLD) {
-        return;
-    }
-    note_signal(run, number);
-    if (run->group || number == SIGTERM || number == SIGHUP) {
+    if (note_signal(run, number) && (run->group || number == SIGTERM || number == SIGHUP)) {
         send_signal(run, number);
     }
 }
@@ -271,7 +269,7 @@ static void wait_for_end(const struct run *run)
     const struct timespec none = {0};
     int number;
     while ((number = sigtimedwait(&run->signals, NULL, &none)) > 0) {
-        note_signal(run, number);
+        (void)note_signal(run, number);
     }
 }
 
