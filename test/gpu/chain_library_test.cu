@@ -314,7 +314,7 @@ static void a_library_may_be_called_in_the_body_of_a_conditional(void **)
     cub_sort(stream);
     assert_pdl(pdl_chain_capture_end(body, nullptr));
     assert_pdl(pdl_chain_build(chain));
-    const pdl_census edges = census_of(chain);
+    const pdl_census edges = census_of(body);
     assert_int_equal(edges.programmatic, edges.edges);
     assert_true(edges.programmatic > 1);
     run();
