@@ -56,7 +56,7 @@ const char *const *pdl_parameter_names(struct analysis *analysis,
 static pdl_status add_kernel(struct analysis *analysis, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &analysis->module;
-    struct pdl_work *work = &analysis->work;
+    struct pdl_work *work = &analysis->work[0];
     const struct pdl_body *body = &work->body;
     const struct pdl_flow *flow = &work->flow;
     const struct pdl_effects *effects = &work->effects;
@@ -121,7 +121,7 @@ static pdl_status read_all(struct analysis *analysis)
     for (uint32_t i = 0; i < module->function_count && status == PDL_SUCCESS; i++) {
         const struct pdl_ptx_function *function = &module->functions[i];
         if (function->is_entry && function->has_body) {
-            status = pdl_function_analyse(analysis, function);
+            status = pdl_function_analyse(analysis, function, NULL, 0);
             if (status == PDL_SUCCESS) {
                 status = add_kernel(analysis, function);
                 pdl_ptx_forget_names(module, names);
@@ -165,11 +165,15 @@ void pdl_analysis_close(struct analysis *analysis)
     pdl_allows_free(&analysis->allows);
     pdl_targets_free(&analysis->targets);
     pdl_splice_free(&analysis->splice);
-    pdl_effects_free(&analysis->work.effects);
-    pdl_flow_free(&analysis->work.flow);
-    pdl_values_free(&analysis->work.values);
-    pdl_cfg_free(&analysis->work.cfg);
-    pdl_ptx_body_free(&analysis->work.body);
+    for (unsigned i = 0; i <= PDL_SPECIAL_DEPTH; i++) {
+        struct pdl_work *work = &analysis->work[i];
+        pdl_effects_free(&work->effects);
+        pdl_flow_free(&work->flow);
+        pdl_folding_free(&work->folding);
+        pdl_values_free(&work->values);
+        pdl_cfg_free(&work->cfg);
+        pdl_ptx_body_free(&work->body);
+    }
     pdl_ptx_module_free(&analysis->module);
     free(analysis);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device functions: what each does. */
+/* Device functions: what each does, for any arguments and for constants that are passed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,25 +10,81 @@
 #define ROUNDS_MAX 8
 /* Functions in functions that are put in place of their calls. */
 #define SPLICES_MAX 4
+/* Sets of constants that one function is analysed for. */
+#define SPECIALS_MAX 8
+/* Code that is analysed for constants: so much, and as much as there is. */
+#define SPECIAL_BYTES (UINT64_C(1) << 16)
+
+/* What a function does for some constant arguments. */
+struct pdl_special {
+    struct pdl_special *next;
+    struct pdl_arguments arguments;
+    const struct pdl_summary *summary; /* NULL while it is made */
+};
+
+/* What is called with constants is analysed while its caller is: PDL_SPECIAL_DEPTH deep. */
+/* NOLINTBEGIN(misc-no-recursion) */
 
 /* ---- one function --------------------------------------------------------------------------------- */
 
-/* Finds the summaries of what a body calls. */
-static pdl_status resolve_calls(struct analysis *analysis)
+static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_function *function,
+                               const struct pdl_arguments *arguments, unsigned depth,
+                               const struct pdl_summary **found);
+
+/* Finds the summaries of what a direct call calls. */
+static pdl_status resolve_direct(struct analysis *analysis, struct pdl_instruction *call,
+                                 unsigned depth)
 {
     struct pdl_ptx_module *module = &analysis->module;
-    struct pdl_body *body = &analysis->work.body;
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0;
-         i < body->instruction_count && body->function->callee_count > 0 && status == PDL_SUCCESS;
-         i++) {
+    const struct pdl_work *work = &analysis->work[depth];
+    struct pdl_ptx_function *callee = pdl_ptx_function_find(module, call->callee);
+    struct pdl_arguments arguments;
+    if (callee->summary->parameters == 0 || callee->in_group || depth == PDL_SPECIAL_DEPTH) {
+        return PDL_SUCCESS;
+    }
+    pdl_folding_arguments(&work->folding, module, &work->body, &work->values, call,
+                          callee->summary->parameters, &arguments);
+    return arguments.count > 0
+               ? make_special(analysis, callee, &arguments, depth + 1, &call->called)
+               : PDL_SUCCESS;
+}
+
+/* Finds the summaries of what a body calls. */
+static pdl_status resolve_calls(struct analysis *analysis, const struct pdl_arguments *arguments,
+                                unsigned depth)
+{
+    struct pdl_ptx_module *module = &analysis->module;
+    struct pdl_work *work = &analysis->work[depth];
+    struct pdl_body *body = &work->body;
+    bool wanted = arguments != NULL;
+    if (body->function->callee_count == 0 && !wanted) {
+        return PDL_SUCCESS;
+    }
+    for (uint32_t i = 0; i < body->instruction_count; i++) {
+        struct pdl_instruction *call = &body->instructions[i];
+        if (call->opcode.op != PDL_OP_CALL) {
+            continue;
+        }
+        const struct pdl_ptx_function *callee =
+            call->callee != PDL_NONE ? pdl_ptx_function_find(module, call->callee) : NULL;
+        call->called = callee != NULL ? callee->summary : NULL;
+        wanted = wanted || call->callee == PDL_NONE ||
+                 (call->called != NULL && call->called->parameters != 0);
+    }
+    if (!wanted) {
+        return PDL_SUCCESS;
+    }
+    pdl_status status = pdl_folding_find(&work->folding, module, body, &work->values, arguments);
+    if (status == PDL_SUCCESS) {
+        status = pdl_folding_apply(&work->folding, module, body);
+    }
+    for (uint32_t i = 0; i < body->instruction_count && status == PDL_SUCCESS; i++) {
         struct pdl_instruction *call = &body->instructions[i];
         if (call->opcode.op == PDL_OP_CALL && call->callee == PDL_NONE) {
-            status =
-                pdl_targets_resolve(&analysis->targets, module, body, &analysis->work.values, call);
-        } else if (call->opcode.op == PDL_OP_CALL) {
-            const struct pdl_ptx_function *callee = pdl_ptx_function_find(module, call->callee);
-            call->called = callee != NULL ? callee->summary : NULL;
+            status = pdl_targets_resolve(&analysis->targets, module, body, &work->values,
+                                         &work->folding, call);
+        } else if (call->opcode.op == PDL_OP_CALL && call->called != NULL) {
+            status = resolve_direct(analysis, call, depth);
         }
     }
     return status;
@@ -37,7 +93,7 @@ static pdl_status resolve_calls(struct analysis *analysis)
 /* Puts small functions that decide who waits in place of their calls. */
 static pdl_status splice_calls(struct analysis *analysis)
 {
-    struct pdl_work *work = &analysis->work;
+    struct pdl_work *work = &analysis->work[0];
     pdl_status status = PDL_SUCCESS;
     bool spliced = work->body.function->callee_count > 0;
     for (unsigned i = 0; i < SPLICES_MAX && spliced && status == PDL_SUCCESS; i++) {
@@ -46,16 +102,17 @@ static pdl_status splice_calls(struct analysis *analysis)
             status = pdl_values_find(&work->values, &analysis->module, &work->body);
         }
         if (status == PDL_SUCCESS && spliced) {
-            status = resolve_calls(analysis);
+            status = resolve_calls(analysis, NULL, 0);
         }
     }
     return status;
 }
 
-pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function)
+pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
+                                const struct pdl_arguments *arguments, unsigned depth)
 {
     struct pdl_ptx_module *module = &analysis->module;
-    struct pdl_work *work = &analysis->work;
+    struct pdl_work *work = &analysis->work[depth];
     const uint32_t limit = function->is_entry ? UINT32_MAX : pdl_summary_limit(module);
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
     if (status == PDL_SUCCESS) {
@@ -67,39 +124,146 @@ pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_
         status = pdl_values_find(&work->values, module, &work->body);
     }
     if (status == PDL_SUCCESS) {
-        status = resolve_calls(analysis);
+        status = resolve_calls(analysis, arguments, depth);
     }
-    if (status == PDL_SUCCESS) {
+    if (status == PDL_SUCCESS && arguments == NULL) {
         status = splice_calls(analysis);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_cfg_build(&work->cfg, module, &work->body);
     }
     if (status == PDL_SUCCESS) {
+        work->flow.special = arguments != NULL;
         status = pdl_flow_run(&work->flow, module, &work->body, &work->cfg, &work->values);
     }
     if (status == PDL_SUCCESS) {
         status = pdl_effects_collect(&work->effects, module, &work->flow, limit);
     }
-    if (status == PDL_SUCCESS) {
+    if (status == PDL_SUCCESS && arguments == NULL) {
         status = pdl_allows_note(&analysis->allows, module, &work->body);
     }
     return status;
 }
 
+/* The parameters that decide what the function does that was just analysed: those that its branches
+ * test, outside of loops unless they decide who waits, and those that it passes to such functions. */
+static pdl_status find_parameters(struct pdl_work *work, uint64_t *mask)
+{
+    const struct pdl_body *body = &work->body;
+    const struct pdl_flow *flow = &work->flow;
+    const struct pdl_effects *effects = &work->effects;
+    *mask = 0;
+    if (body->function->parameter_count == 0 ||
+        (!flow->waits && effects->effect_count == 0 && !effects->unknown &&
+         effects->trigger.count == 0)) {
+        return PDL_SUCCESS;
+    }
+    const pdl_status status = pdl_folding_start(&work->folding, body);
+    for (uint32_t i = 0; i < work->cfg.block_count && status == PDL_SUCCESS; i++) {
+        const struct pdl_block *block = &work->cfg.blocks[i];
+        const struct pdl_instruction *last = pdl_flow_last(flow, i);
+        if (block->branch != PDL_NONE && (!block->in_loop || flow->decision_of[i] != 0)) {
+            const struct pdl_instruction *branch = &body->instructions[block->branch];
+            const struct pdl_operand *index =
+                branch->opcode.op == PDL_OP_BRANCH_TABLE && branch->operand_count > 0
+                    ? &body->operands[branch->first_operand]
+                    : NULL;
+            if (branch->guard != PDL_NONE) {
+                *mask |= pdl_folding_parameters(&work->folding, body, &work->values, branch->guard);
+            }
+            if (index != NULL && index->kind == PDL_OPERAND_SYMBOL) {
+                *mask |= pdl_folding_parameters(&work->folding, body, &work->values, index->symbol);
+            }
+        }
+        if (last != NULL && last->opcode.op == PDL_OP_CALL && last->callee == PDL_NONE &&
+            last->target != PDL_NONE) {
+            *mask |= pdl_folding_parameters(&work->folding, body, &work->values, last->target);
+        } else if (last != NULL && last->opcode.op == PDL_OP_CALL && last->called != NULL) {
+            *mask |= pdl_folding_passed(&work->folding, body, &work->values, last,
+                                        last->called->parameters);
+        }
+    }
+    return status;
+}
+
 /* A summary of the function that was just analysed: over `before` or, where that is NULL, a new one. */
-static pdl_status summarize(struct analysis *analysis, struct pdl_summary *before,
+static pdl_status summarize(struct analysis *analysis, unsigned depth, struct pdl_summary *before,
                             struct pdl_summary **summary)
 {
     struct pdl_ptx_module *module = &analysis->module;
-    struct pdl_work *work = &analysis->work;
-    const pdl_status status = pdl_constants_filter(&work->effects, module, &work->flow, NULL);
+    struct pdl_work *work = &analysis->work[depth];
+    uint64_t parameters = 0;
+    pdl_status status = pdl_constants_filter(&work->effects, module, &work->flow, NULL);
+    if (status == PDL_SUCCESS && depth == 0) {
+        status = find_parameters(work, &parameters);
+    }
     if (status != PDL_SUCCESS) {
         return status;
     }
     *summary = pdl_effects_summary(&work->effects, module, &work->flow, before);
-    return *summary != NULL ? PDL_SUCCESS : pdl_ptx_no_memory();
+    if (*summary == NULL) {
+        return pdl_ptx_no_memory();
+    }
+    (*summary)->parameters = parameters;
+    return PDL_SUCCESS;
 }
+
+/* Nobody who returns has waited: a branch around a wait that is never taken decided nothing. */
+static void never_waited(struct pdl_summary *summary)
+{
+    summary->waits = false;
+    summary->out = (summary->out & PDL_STATE_CALLED) != 0 ? summary->out : PDL_STATE_UNWAITED;
+    for (uint32_t i = 0; i < summary->effect_count; i++) {
+        struct pdl_effect *effect = &summary->effects[i];
+        if ((effect->states & PDL_STATE_NOT_WAITED) == PDL_STATE_DECIDED) {
+            effect->states = (uint8_t)((effect->states & ~PDL_STATE_DECIDED) | PDL_STATE_UNWAITED);
+        }
+    }
+}
+
+/* Finds what a function does for constant arguments. *found stays what it was if there are too many of
+ * them, or the function passes them to itself. */
+static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_function *function,
+                               const struct pdl_arguments *arguments, unsigned depth,
+                               const struct pdl_summary **found)
+{
+    struct pdl_ptx_module *module = &analysis->module;
+    unsigned count = 0;
+    for (const struct pdl_special *at = function->specials; at != NULL; at = at->next) {
+        if (pdl_arguments_same(&at->arguments, arguments)) {
+            *found = at->summary != NULL ? at->summary : *found;
+            return PDL_SUCCESS;
+        }
+        count++;
+    }
+    const uint64_t bytes = function->body_end - function->body;
+    if (count == SPECIALS_MAX ||
+        analysis->special_bytes + bytes > SPECIAL_BYTES + (uint64_t)(module->end - module->text)) {
+        return PDL_SUCCESS;
+    }
+    struct pdl_special *special = pdl_arena_alloc(&module->arena, sizeof(*special));
+    struct pdl_summary *summary = NULL;
+    if (special == NULL) {
+        return pdl_ptx_no_memory();
+    }
+    special->arguments = *arguments;
+    special->next = function->specials;
+    function->specials = special;
+    analysis->special_bytes += bytes;
+    pdl_status status = pdl_function_analyse(analysis, function, &special->arguments, depth);
+    if (status == PDL_SUCCESS) {
+        status = summarize(analysis, depth, NULL, &summary);
+    }
+    if (status == PDL_SUCCESS) {
+        if (!(summary->out & PDL_STATE_WAITED) && summary->out != 0) {
+            never_waited(summary);
+        }
+        *found = special->summary = summary;
+    }
+    return status;
+}
+
+/* NOLINTEND(misc-no-recursion) */
 
 /* ---- the order of functions ----------------------------------------------------------------------- */
 
@@ -226,9 +390,9 @@ static pdl_status summarize_one(struct analysis *analysis, uint32_t index, bool 
     if (!first) {
         before = *function->summary;
     }
-    pdl_status status = pdl_function_analyse(analysis, function);
+    pdl_status status = pdl_function_analyse(analysis, function, NULL, 0);
     if (status == PDL_SUCCESS) {
-        status = summarize(analysis, function->summary, &summary);
+        status = summarize(analysis, 0, function->summary, &summary);
     }
     if (status == PDL_SUCCESS) {
         *changed = first || !pdl_summary_same(&before, summary);

@@ -140,7 +140,7 @@ static const char *const *names_of(struct job *job, const struct pdl_ptx_functio
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_name *name = &module->names.names[function->name];
-    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work.body, ok);
+    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work[0].body, ok);
     const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
     *ok = *ok && kernel != NULL;
     return *ok ? pdl_parameter_names(job->analysis, function, kernel, place, ok) : NULL;
@@ -150,7 +150,7 @@ static const char *const *names_of(struct job *job, const struct pdl_ptx_functio
 static pdl_status read_body(struct job *job, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
-    struct pdl_work *work = &job->analysis->work;
+    struct pdl_work *work = &job->analysis->work[0];
     const char *const *names = NULL;
     bool ok = true;
     pdl_status status = pdl_ptx_body_read(module, function, &work->body);
@@ -171,7 +171,7 @@ static pdl_status read_body(struct job *job, const struct pdl_ptx_function *func
 
 static struct pdl_needs needs_of(const struct job *job)
 {
-    const struct pdl_work *work = &job->analysis->work;
+    const struct pdl_work *work = &job->analysis->work[0];
     return (struct pdl_needs){.module = &job->analysis->module,
                               .body = &work->body,
                               .values = &work->values,
@@ -199,7 +199,7 @@ static pdl_status make_coherent(struct job *job, uint32_t function, uint32_t *co
 
 static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_kernel *kernel)
 {
-    struct pdl_work *work = &job->analysis->work;
+    struct pdl_work *work = &job->analysis->work[0];
     const struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_needs needs = needs_of(job);
     bool waits, triggers, found = false;

@@ -421,7 +421,7 @@ static void pointers_lead_to_all_functions_of_their_prototype(void **state)
                     "ga, [p]; " CALL "ret; }\n",
               "mov.u64 y, r1; mov.u64 y, w1;\n.param .b64 a0, a1; st.param.b64 [a0], y0; "
               "mov.u64 y0, r1; st.param.b64 [a1], ga; call g, (a0, a1);\n" WAIT),
-         "read-before-wait warning 2 a\nwrite-before-wait warning 3 a\nread-before-wait note 7"},
+         "read-before-wait warning 2 a"},
     };
     CHECK(cases);
 }
@@ -443,6 +443,76 @@ static void virtual_functions_are_those_of_the_prototype(void **state)
     CHECK(cases);
 }
 
+/* Waits if its parameter is not 0. */
+#define WAIT_IF                                                                                    \
+    ".func w(.param .b32 on) { ld.param.s8 h, [on]; setp.eq.s16 p, h, 0;\n@p bra A;\n"             \
+    "griddepcontrol.wait;\nA: ret; }\n"
+#define PASS(value) "{ .param .b32 q; st.param.b32 [q], " value "; call w, (q); }\n"
+
+static void constants_that_are_passed_decide(void **state)
+{
+    (void)state;
+    static const struct ptx_case cases[] = {
+        {"to wait", WITH(WAIT_IF, PASS("1") READ), ""},
+        {"not to wait", WITH(WAIT_IF, PASS("0") READ WAIT), "read-before-wait warning 8 a"},
+        {"not to wait, by a predicate that is negated",
+         WITH(".func w(.param .b32 on) { ld.param.u32 v, [on]; setp.ne.s32 p, v, 0; "
+              "setp.eq.s32 _|q, v, 5;\nmov.pred s, 1; and.pred p, s, !p;\n@p bra A;\n"
+              "griddepcontrol.wait;\nA: ret; }\n",
+              PASS("0") READ PASS("1")),
+         "read-before-wait warning 9 a"},
+        {"a byte that is 0", WITH(WAIT_IF, PASS("256") READ WAIT), "read-before-wait warning 8 a"},
+        {"never to wait", WITH(WAIT_IF, PASS("0") READ), "no-wait note 6"},
+        {"first not, and then to wait", WITH(WAIT_IF, PASS("0") PASS("1") READ), ""},
+        {"a register that holds one",
+         WITH(WAIT_IF, "mov.u32 v3, 3; add.s32 v, v3, -2;\n" PASS("v") READ), ""},
+        {"a register that holds one of two that wait",
+         WITH(WAIT_IF, "setp.eq.u32 p, n, 0; selp.u32 v, 1, 1, p;\n" PASS("v") READ), ""},
+        {"a register that holds another on some way",
+         WITH(WAIT_IF, "mov.u32 v, 1;\nsetp.eq.u32 p, t, 0;\n@p mov.u32 v, 0;\n" PASS("v") READ),
+         "partial-wait warning 11 a"},
+        {"through a function",
+         WITH(WAIT_IF ".func g(.param .b32 on) { .param .b32 q; ld.param.u32 v, [on]; "
+                      "st.param.b32 [q], v; call w, (q); ret; }\n",
+              "{ .param .b32 q; st.param.b32 [q], 1; call g, (q); }\n" READ),
+         ""},
+        {"in a register, and a number in the call",
+         WITH(".func w(.reg .u32 on) { setp.ne.u32 p, on, 2;\n@p ret;\ngriddepcontrol.wait;\nret; "
+              "}\n",
+              "call w, (2);\n" READ),
+         ""},
+        {"in a struct",
+         WITH(".func w(.param .align 4 .b8 s[8]) { mov.b64 z, s; ld.param.u32 v, [s+4]; "
+              "setp.ne.u32 p, "
+              "v, 7;\n@p ret;\ngriddepcontrol.wait;\nret; }\n",
+              "{ .param .align 4 .b8 q[8]; st.param.v2.b32 [q], {t, 7}; call w, (q); }\n" READ),
+         ""},
+        {"by a table of branches",
+         WITH(".func w(.param .b32 m) { ld.param.u32 v, [m];\nts: .branchtargets A, B, A;\n"
+              "brx.idx v, ts;\nA: ret;\nB: griddepcontrol.wait;\nret; }\n",
+              PASS("1") READ PASS("2")),
+         ""},
+        {"whether it reads",
+         WITH(".func w(.param .u64 a, .param .b32 on) { ld.param.u64 y, [a]; ld.param.u32 v, [on]; "
+              "setp.eq.u32 p, v, 0;\n@p ret;\nld.global.u32 r, [y];\nret; }\n",
+              "{ .param .b64 q; .param .b32 s; st.param.b64 [q], ga; st.param.b32 [s], 0; "
+              "call w, (q, s); }\n" WAIT),
+         ""},
+        {"that is stored twice",
+         WITH(WAIT_IF,
+              ".param .b32 q;\nst.param.b32 [q], 1;\nst.param.b32 [q], 0;\ncall w, (q);\n" READ),
+         "read-before-wait warning 11 a"},
+        {"to a function that calls itself",
+         WITH(
+             ".func w(.param .b32 on) { ld.param.u32 v, [on]; setp.eq.u32 p, v, 0;\n@p bra A;\n"
+             "griddepcontrol.wait;\nret;\nA: { .param .b32 q; st.param.b32 [q], 1; call w, (q); }\n"
+             "ret; }\n",
+             PASS("0") READ),
+         ""},
+    };
+    CHECK(cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +526,7 @@ int main(void)
         cmocka_unit_test(unknown_code_waits_only_where_nothing_else_can),
         cmocka_unit_test(pointers_lead_to_all_functions_of_their_prototype),
         cmocka_unit_test(virtual_functions_are_those_of_the_prototype),
+        cmocka_unit_test(constants_that_are_passed_decide),
         cmocka_unit_test(functions_that_call_each_other_come_to_an_end),
         cmocka_unit_test(triggers_in_functions_are_the_kernels),
         cmocka_unit_test(barriers_in_functions_order_threads),

@@ -26,6 +26,13 @@ static uint64_t plain_bits(int64_t value, unsigned bits)
     return bits >= 64 ? (uint64_t)value : (uint64_t)value & ((UINT64_C(1) << bits) - 1);
 }
 
+int64_t pdl_type_number(struct pdl_type type, int64_t value)
+{
+    return type.bits == 0   ? value
+           : type.is_signed ? extended((uint64_t)value, type.bits)
+                            : (int64_t)plain_bits(value, type.bits);
+}
+
 struct pdl_range pdl_formula_number(const struct pdl_formula *formula, unsigned term, int64_t value)
 {
     return pdl_range_value(wrap((uint64_t)value, pdl_formula_term_bits(formula, term)));

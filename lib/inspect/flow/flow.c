@@ -82,6 +82,12 @@ static void track_conditions(struct pdl_flow *flow)
             pdl_conditions_track_related(&flow->conditions, at->guard);
         }
     }
+    for (uint32_t i = 0; flow->special && i < flow->cfg->block_count; i++) {
+        const uint32_t symbol = decider(flow, &flow->cfg->blocks[i]);
+        if (symbol != PDL_NONE) {
+            pdl_conditions_track(&flow->conditions, symbol);
+        }
+    }
 }
 
 /* ---- the flow --------------------------------------------------------------------------------------- */

@@ -76,6 +76,7 @@ struct pdl_flow {
     bool switched;        /* flags of the launch are taken for set */
     uint8_t *behind_wait; /* by block: a wait can come before it; valid if some call is unknown */
     size_t behind_wait_capacity;
+    bool special; /* the function is called with constants; set it first */
     size_t possible_capacity;
     bool narrowed; /* `possible` is known */
 };

@@ -5,18 +5,13 @@
 
 /* ---- opcodes -------------------------------------------------------------------------------------- */
 
-struct type {
-    uint8_t bits; /* 0: no integer or predicate; 1: a predicate */
-    bool is_signed;
-};
-
-static struct type type_named(const char *text, uint32_t length)
+static struct pdl_type type_named(const char *text, uint32_t length)
 {
     static const struct {
         const char *digits;
         uint8_t bits;
     } widths[] = {{"8", 8}, {"16", 16}, {"32", 32}, {"64", 64}};
-    struct type type = {0, false};
+    struct pdl_type type = {0, false};
     if (length == 4 && memcmp(text, "pred", 4) == 0) {
         type.bits = 1;
     }
@@ -33,14 +28,13 @@ static struct type type_named(const char *text, uint32_t length)
     return type;
 }
 
-static struct type type_at(const struct pdl_parts *parts, uint32_t index)
+static struct pdl_type type_at(const struct pdl_parts *parts, uint32_t index)
 {
     return index < parts->count ? type_named(parts->text[index], parts->length[index])
-                                : (struct type){0, false};
+                                : (struct pdl_type){0, false};
 }
 
-/* The type that ends an opcode. */
-static struct type type_of(const struct pdl_name *name)
+struct pdl_type pdl_type_of(const struct pdl_name *name)
 {
     uint32_t at = name->length;
     while (at > 0 && name->text[at - 1] != '.') {
@@ -94,7 +88,7 @@ static struct pdl_formula read_load(const struct pdl_body *body,
                                     const struct pdl_name *name, unsigned element)
 {
     const struct pdl_formula none = {.op = PDL_FORMULA_NONE};
-    const struct type type = type_of(name);
+    const struct pdl_type type = pdl_type_of(name);
     const struct pdl_operand *address = NULL;
     if (instruction->opcode.space != PDL_SPACE_PARAM &&
         instruction->opcode.space != PDL_SPACE_CONST) {
@@ -143,7 +137,7 @@ static struct pdl_formula read_comparison(const struct pdl_parts *parts, struct 
         {"hi", PDL_RELATION_LESS, true, false, true},
         {"ls", PDL_RELATION_LESS, true, true, true},
     };
-    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = type_at(parts, parts->count - 1);
     formula.op = element == 0 ? PDL_FORMULA_OPAQUE : PDL_FORMULA_NONE;
     formula.result_bits = 1;
     for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]) && type.bits > 1 &&
@@ -224,7 +218,7 @@ static struct pdl_formula read_permutation(const struct pdl_parts *parts,
 
 static struct pdl_formula read_plain(const struct pdl_parts *parts, struct pdl_formula formula)
 {
-    const struct type type = type_at(parts, parts->count - 1);
+    const struct pdl_type type = type_at(parts, parts->count - 1);
     uint8_t op = PDL_FORMULA_OPAQUE;
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (formula.count == plain[i].count && pdl_part_is(parts, 0, plain[i].word)) {
@@ -243,7 +237,7 @@ static struct pdl_formula read_plain(const struct pdl_parts *parts, struct pdl_f
     formula.bits = formula.result_bits = type.bits;
     formula.is_signed = type.is_signed;
     if (pdl_part_is(parts, 0, "cvt")) {
-        const struct type to = type_at(parts, 1);
+        const struct pdl_type to = type_at(parts, 1);
         if (parts->count != 3 || to.bits == 0) {
             return formula;
         }

@@ -58,6 +58,17 @@ struct pdl_formula {
     struct pdl_term terms[PDL_FORMULA_TERMS];
 };
 
+struct pdl_type {
+    uint8_t bits; /* 0: no integer or predicate; 1: a predicate */
+    bool is_signed;
+};
+
+/* The type that ends an opcode. */
+struct pdl_type pdl_type_of(const struct pdl_name *name);
+
+/* A number as one of a type. */
+int64_t pdl_type_number(struct pdl_type type, int64_t value);
+
 /* The formula of an instruction's `element`-th result. */
 struct pdl_formula pdl_formula_read(const struct pdl_ptx_module *module,
                                     const struct pdl_body *body,

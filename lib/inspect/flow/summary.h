@@ -82,6 +82,7 @@ struct pdl_summary {
     struct pdl_mbarrier_use *uses;
     uint32_t use_count;
     uint32_t unknown_name; /* of the first that cannot be read; PDL_NONE through a pointer */
+    uint64_t parameters;   /* bit by number, the first 64: those that decide what it does */
     struct pdl_value result;
     struct pdl_effect *effects;
     uint32_t effect_count;

@@ -206,23 +206,6 @@ static uint32_t join_named(struct join *join, const struct pdl_body *body,
     return prototype;
 }
 
-/* The function whose address a register is set to, once; or NULL. */
-static const struct pdl_ptx_function *named_by(const struct pdl_ptx_module *module,
-                                               const struct pdl_body *body,
-                                               const struct pdl_values *values, uint32_t symbol)
-{
-    const struct pdl_instruction *move = pdl_values_definition(values, body, symbol);
-    const struct pdl_operand *from =
-        move != NULL && move->operand_count == 2 && move->guard == PDL_NONE &&
-                pdl_name_begins(&module->names.names[move->name], "mov.")
-            ? &body->operands[move->first_operand + 1]
-            : NULL;
-    return from != NULL && from->kind == PDL_OPERAND_SYMBOL && from->value == 0 &&
-                   body->symbols[from->symbol].kind == PDL_SYMBOL_FUNCTION
-               ? pdl_ptx_function_find(module, body->symbols[from->symbol].name)
-               : NULL;
-}
-
 /* A pointer that is loaded from a variable whose initializer has addresses is what the module says. */
 static void forget_load(const struct pdl_ptx_module *module, struct pdl_body *body,
                         const struct pdl_values *values, uint32_t symbol)
@@ -246,13 +229,16 @@ static void forget_load(const struct pdl_ptx_module *module, struct pdl_body *bo
 
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
                                struct pdl_body *body, const struct pdl_values *values,
-                               struct pdl_instruction *call)
+                               const struct pdl_folding *folding, struct pdl_instruction *call)
 {
     struct join join = {.module = module, .is_final = true};
     const uint32_t prototype = join_named(&join, body, call);
     if (join.count == 0 && call->target != PDL_NONE &&
         body->symbols[call->target].kind == PDL_SYMBOL_REGISTER) {
-        join_function(&join, named_by(module, body, values, call->target));
+        const struct pdl_constant target = folding->constants[call->target];
+        if (target.kind == PDL_CONSTANT_FUNCTION) {
+            join_function(&join, pdl_ptx_function_find(module, (uint32_t)target.value));
+        }
         forget_load(module, body, values, call->target);
     }
     if (join.count == 0) {

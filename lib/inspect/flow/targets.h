@@ -3,8 +3,8 @@
 #ifndef PDL_INSPECT_TARGETS_H
 #define PDL_INSPECT_TARGETS_H
 
+#include "inspect/flow/folding.h"
 #include "inspect/flow/summary.h"
-#include "inspect/flow/values.h"
 
 struct pdl_joined;
 
@@ -20,7 +20,7 @@ struct pdl_targets {
  * variable with addresses is no read of memory any more. */
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
                                struct pdl_body *body, const struct pdl_values *values,
-                               struct pdl_instruction *call);
+                               const struct pdl_folding *folding, struct pdl_instruction *call);
 
 void pdl_targets_free(struct pdl_targets *targets);
 

@@ -72,6 +72,7 @@ struct pdl_ptx_function {
     uint32_t first_callee, callee_count;       /* in the module's callees */
     uint32_t prototype;                        /* if its address is taken; else PDL_NONE */
     struct pdl_summary *summary;               /* of a function with a body, once it is known */
+    struct pdl_special *specials;              /* the same for constant arguments */
     struct pdl_bounds bounds;                  /* of a kernel */
 };
 

@@ -274,3 +274,40 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
     asked->chain_count = *count = length;
     return made;
 }
+
+static bool read_number(struct pdl_lexer *lexer, uint32_t *number)
+{
+    uint64_t value = 0;
+    if (!pdl_token_integer(&lexer->token, &value) || value > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t)value;
+    pdl_lexer_next(lexer);
+    return true;
+}
+
+/* What `.loc` says, from behind that word. */
+static bool read_place(const struct pdl_ptx_module *module, const char *at, struct pdl_place *place)
+{
+    struct pdl_lexer lexer;
+    pdl_lexer_start(&lexer, at, module->end, 1, 1);
+    pdl_lexer_next(&lexer);
+    if (!read_number(&lexer, &place->file) || !read_number(&lexer, &place->line)) {
+        return false;
+    }
+    (void)read_number(&lexer, &place->column);
+    while (lexer.token.mark == ',') {
+        pdl_lexer_next(&lexer);
+        const bool function = PDL_TOKEN_IS(&lexer, "function_name");
+        pdl_lexer_next(&lexer);
+        if (function && lexer.token.kind == PDL_TOKEN_WORD) {
+            place->function = pdl_names_find(&module->names, lexer.token.text, lexer.token.length);
+            pdl_lexer_next(&lexer);
+        } else if (!read_number(&lexer, &place->inlined_file) ||
+                   !read_number(&lexer, &place->inlined_line) ||
+                   !read_number(&lexer, &place->inlined_column)) {
+            break;
+        }
+    }
+    return true;
+}

@@ -73,3 +73,19 @@ __global__ void several_constants(const float *x, float *y)
     wait_if_all(2, 1, 128);
     y[threadIdx.x] = x[threadIdx.x];
 }
+
+// The constant says that the helper does not read yet.
+__device__ __noinline__ float first_value(const float *x, bool early)
+{
+    float value = 0;
+    if (early) {
+        value = x[threadIdx.x];
+    }
+    PDL_WAIT();
+    return early ? value : x[threadIdx.x];
+}
+
+__global__ void told_to_read_late(const float *x, float *y)
+{
+    y[threadIdx.x] = first_value(x, false);
+}
