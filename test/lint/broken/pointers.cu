@@ -120,18 +120,11 @@ __global__ void waits_in_one_of_two(const float *x, float *y, int which)
 }
 
 // The wait comes through a pointer, and too late.
-typedef void (*LateHook)(int, int);
-
-static __device__ __noinline__ void wait_late(int, int)
-{
-    PDL_WAIT();
-}
-
-__device__ LateHook only_hook[1] = {wait_late};
+__device__ Hook only_hook[1] = {wait_hook};
 
 __global__ void waits_late_through_a_pointer(const float *x, float *y)
 {
     const float value = x[threadIdx.x]; // EXPECT: read-before-wait
-    only_hook[blockIdx.x](3, 4);
+    only_hook[blockIdx.x](3);
     y[threadIdx.x] = value;
 }
