@@ -438,17 +438,32 @@ static void pointers_lead_to_the_functions_that_they_may_mean(void **state)
     CHECK(cases);
 }
 
-/* A virtual function may be any of its prototype, of whatever class and slot. */
-static void virtual_functions_are_those_of_the_prototype(void **state)
+/* Objects of two classes: the table of A has r1 and e1, the one of B w1 and e1. */
+#define CLASSES                                                                                    \
+    THREE ".global .align 8 .u64 _ZTV1A[4] = {0, 0, r1, e1};\n"                                    \
+          ".global .align 8 .u64 _ZTV1B[4] = {0, 0, w1, e1};\n"
+#define VIRTUAL(slot)                                                                              \
+    "ld.global.u64 o, [ga];\nld.u64 v, [o];\nld.u64 x, [v+" slot "];\n.param .b64 q; "             \
+    "st.param.b64 [q], o;\n" PROTOTYPE "call x, (q), pr;\n"
+
+static void virtual_functions_are_those_of_the_slot(void **state)
 {
     (void)state;
     static const struct ptx_case cases[] = {
-        {"of two classes",
-         WITH(THREE ".global .align 8 .u64 _ZTV1A[4] = {0, 0, r1, e1};\n"
-                    ".global .align 8 .u64 _ZTV1B[4] = {0, 0, w1, e1};\n",
-              "ld.global.u64 o, [ga];\nld.u64 v, [o];\nld.u64 x, [v+8];\n.param .b64 q; "
-              "st.param.b64 [q], o;\n" PROTOTYPE "call x, (q), pr;\n" WAIT),
-         "?"},
+        {"the first slot", WITH(CLASSES, VIRTUAL("0") WAIT),
+         "read-before-wait warning 2 a\nwrite-before-wait warning 3 a\n"
+         "read-before-wait warning 8 a\nread-before-wait warning 9 a"},
+        {"the second", WITH(CLASSES, VIRTUAL("8") WAIT),
+         "read-before-wait warning 8 a\nread-before-wait warning 9 a"},
+        {"of a second base",
+         WITH(THREE ".global .align 8 .u64 _ZTV1C[8] = {0, 0, e1, e1, -8, 0, e1, r1};\n",
+              VIRTUAL("8") WAIT),
+         "read-before-wait warning 2 a\nread-before-wait warning 7 a\n"
+         "read-before-wait warning 8 a"},
+        {"a slot that no class has", WITH(CLASSES, VIRTUAL("64") WAIT),
+         "read-before-wait warning 2 a\nwrite-before-wait warning 3 a\n"
+         "read-before-wait warning 8 a\nread-before-wait warning 9 a\n"
+         "read-before-wait warning 10 a\nread-before-wait note 13"},
     };
     CHECK(cases);
 }
@@ -535,7 +550,7 @@ int main(void)
         cmocka_unit_test(code_that_is_not_there_is_said_so),
         cmocka_unit_test(unknown_code_waits_only_where_nothing_else_can),
         cmocka_unit_test(pointers_lead_to_the_functions_that_they_may_mean),
-        cmocka_unit_test(virtual_functions_are_those_of_the_prototype),
+        cmocka_unit_test(virtual_functions_are_those_of_the_slot),
         cmocka_unit_test(constants_that_are_passed_decide),
         cmocka_unit_test(functions_that_call_each_other_come_to_an_end),
         cmocka_unit_test(triggers_in_functions_are_the_kernels),

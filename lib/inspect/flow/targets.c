@@ -206,40 +206,17 @@ static uint32_t join_named(struct join *join, const struct pdl_body *body,
     return prototype;
 }
 
-/* A pointer that is loaded from a variable whose initializer has addresses is what the module says. */
-static void forget_load(const struct pdl_ptx_module *module, struct pdl_body *body,
-                        const struct pdl_values *values, uint32_t symbol)
-{
-    const struct pdl_instruction *load = pdl_values_definition(values, body, symbol);
-    const struct pdl_operand *from =
-        load != NULL && load->opcode.op == PDL_OP_LOAD ? pdl_address_operand(body, load, 1) : NULL;
-    const struct pdl_value address =
-        from != NULL ? pdl_operand_value(values, body, from) : (struct pdl_value){.count = 0};
-    bool known = address.count > 0 && !address.untraced;
-    for (unsigned i = 0; i < address.count && known; i++) {
-        const struct pdl_source *source = &address.sources[i];
-        known = source->kind == PDL_SOURCE_VARIABLE &&
-                source->index < module->by_name_space_capacity &&
-                (module->space_of[source->index] & PDL_PTX_ADDRESSES) != 0;
-    }
-    if (known) {
-        body->instructions[load - body->instructions].opcode.reads = false;
-    }
-}
-
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               const struct pdl_folding *folding, struct pdl_instruction *call)
+                               const struct pdl_body *body, const struct pdl_folding *folding,
+                               struct pdl_instruction *call)
 {
     struct join join = {.module = module, .is_final = true};
     const uint32_t prototype = join_named(&join, body, call);
     if (join.count == 0 && call->target != PDL_NONE &&
-        body->symbols[call->target].kind == PDL_SYMBOL_REGISTER) {
-        const struct pdl_constant target = folding->constants[call->target];
-        if (target.kind == PDL_CONSTANT_FUNCTION) {
-            join_function(&join, pdl_ptx_function_find(module, (uint32_t)target.value));
-        }
-        forget_load(module, body, values, call->target);
+        body->symbols[call->target].kind == PDL_SYMBOL_REGISTER &&
+        folding->constants[call->target].kind == PDL_CONSTANT_FUNCTION) {
+        join_function(
+            &join, pdl_ptx_function_find(module, (uint32_t)folding->constants[call->target].value));
     }
     if (join.count == 0) {
         if (prototype != PDL_NONE) {

@@ -16,11 +16,10 @@ struct pdl_targets {
 };
 
 /* Finds what an indirect call calls: the functions that it names, the one whose address the register holds, or else all
- * of its prototype whose address is taken. Sets `called` and `called_is` of the instruction. The load of its pointer from a
- * variable with addresses is no read of memory any more. */
+ * of its prototype whose address is taken. Sets `called` and `called_is` of the instruction. */
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               const struct pdl_folding *folding, struct pdl_instruction *call);
+                               const struct pdl_body *body, const struct pdl_folding *folding,
+                               struct pdl_instruction *call);
 
 void pdl_targets_free(struct pdl_targets *targets);
 

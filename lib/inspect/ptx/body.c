@@ -90,8 +90,7 @@ static uint32_t lookup(struct reader *reader, const struct pdl_token *token)
     struct pdl_symbol symbol = {.kind = PDL_SYMBOL_REGISTER};
     if (name < module->by_name_space_capacity && module->space_of[name] != 0) {
         symbol.kind = PDL_SYMBOL_VARIABLE;
-        symbol.space =
-            (uint8_t)((module->space_of[name] & ~(PDL_PTX_TABLE | PDL_PTX_ADDRESSES)) - 1);
+        symbol.space = (uint8_t)((module->space_of[name] & ~PDL_PTX_TABLE) - 1);
     } else if (pdl_ptx_function_find(module, name) != NULL) {
         symbol.kind = PDL_SYMBOL_FUNCTION;
     } else if (pdl_special_register(token->text, token->length, &symbol.index)) {

@@ -563,7 +563,7 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
             if (!module->shared_name) {
                 module->space_of[last] |= PDL_PTX_TABLE;
             }
-            const pdl_status status = pdl_pointers_read(module, lexer, last);
+            const pdl_status status = pdl_pointers_read(module, lexer);
             if (status != PDL_SUCCESS) {
                 return status;
             }

@@ -14,9 +14,8 @@
 /* Bytes of a file's name that are kept: no file that can be opened has a longer one. */
 #define PDL_PTX_FILE_MAX 4096u
 
-/* In space_of: a variable of this module alone with an initializer; one whose initializer has addresses. */
-#define PDL_PTX_TABLE     0x80u
-#define PDL_PTX_ADDRESSES 0x40u
+/* In space_of: a variable of this module alone with an initializer. */
+#define PDL_PTX_TABLE 0x80u
 
 /* Parameters are many, and their names are looked up in few bodies. */
 struct pdl_ptx_parameter {
@@ -149,8 +148,7 @@ bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol);
 
 /* Reads the initializer of a variable from its '=': notes whose addresses it holds, as in
  * `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind. */
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                             uint32_t variable);
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer);
 
 /* Lists the functions of each prototype, once all functions are known; false if there is no memory. */
 bool pdl_pointers_sort(struct pdl_ptx_module *module);

@@ -65,8 +65,7 @@ bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
     return true;
 }
 
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                             uint32_t variable)
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     uint32_t depth = 0;
     pdl_lexer_next(lexer);
@@ -89,7 +88,6 @@ pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *le
             if (name == PDL_NONE || !pdl_pointers_take(&module->pointers, name)) {
                 return pdl_ptx_no_memory();
             }
-            module->space_of[variable] |= PDL_PTX_ADDRESSES;
         }
         pdl_lexer_next(lexer);
     }
