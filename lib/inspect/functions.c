@@ -81,7 +81,8 @@ static pdl_status resolve_calls(struct analysis *analysis, const struct pdl_argu
     for (uint32_t i = 0; i < body->instruction_count && status == PDL_SUCCESS; i++) {
         struct pdl_instruction *call = &body->instructions[i];
         if (call->opcode.op == PDL_OP_CALL && call->callee == PDL_NONE) {
-            status = pdl_targets_resolve(&analysis->targets, module, body, &work->folding, call);
+            status = pdl_targets_resolve(&analysis->targets, module, body, &work->values,
+                                         &work->folding, call);
         } else if (call->opcode.op == PDL_OP_CALL && call->called != NULL) {
             status = resolve_direct(analysis, call, depth);
         }

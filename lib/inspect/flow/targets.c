@@ -6,11 +6,13 @@
 
 #include "code/system.h"
 #include "inspect/flow/effects.h"
+#include "inspect/flow/methods.h"
+#include "inspect/flow/origins.h"
 
-/* What all functions of a prototype do whose address is taken. */
 struct pdl_joined {
+    struct pdl_set set;
     const struct pdl_summary *summary; /* NULL: there is no such function */
-    uint32_t round;                    /* that it was joined in, + 1 */
+    uint32_t round;
     bool is_final;
 };
 
@@ -21,6 +23,9 @@ struct join {
     struct pdl_summary sum;
     const struct pdl_summary *only; /* if there was but one */
     uint32_t count, capacity;
+    uint64_t steps; /* through tables */
+    struct pdl_methods methods;
+    bool by_method; /* classes that have nothing to do with each other may be among them */
     bool is_final, failed;
 };
 
@@ -106,17 +111,22 @@ static void join_summary(struct join *join, const struct pdl_summary *summary)
     (void)pdl_value_join(&sum->result, &summary->result);
 }
 
-static void join_function(struct join *join, const struct pdl_ptx_function *function)
+static void join_function(struct join *join, const struct pdl_ptx_function *function,
+                          uint32_t prototype)
 {
     static const struct pdl_summary harmless = {.out = PDL_STATE_UNWAITED,
                                                 .unknown_name = PDL_NONE};
-    if (function == NULL || function->is_entry) {
+    if (function == NULL || function->is_entry ||
+        (prototype != PDL_NONE && function->prototype != prototype)) {
         return;
     }
     const struct pdl_name *name = &join->module->names.names[function->name];
     if (function->summary != NULL) {
         join->is_final = join->is_final && !function->in_group;
         join_summary(join, function->summary);
+        if (join->by_method) {
+            pdl_methods_note(&join->methods, name, function->summary);
+        }
     } else if (pdl_code_is_system(name->text, name->length)) {
         join_summary(join, &harmless);
     } else {
@@ -129,6 +139,45 @@ static void join_function(struct join *join, const struct pdl_ptx_function *func
         }
         *kept = unknown;
         join_summary(join, kept);
+    }
+}
+
+/* The functions of a set. */
+static void join_set(struct join *join, const struct pdl_set *set)
+{
+    const struct pdl_ptx_module *module = join->module;
+    const struct pdl_ptx_pointers *pointers = &module->pointers;
+    uint32_t count;
+    if (set->kind == PDL_SET_FUNCTION) {
+        join_function(join, pdl_ptx_function_find(module, set->name), PDL_NONE);
+    } else if (set->kind == PDL_SET_TABLE || set->kind == PDL_SET_SLOT) {
+        const struct pdl_pointer_slot *slots = pdl_pointers_of(pointers, set->name, &count);
+        uint32_t first = 0, end = set->kind == PDL_SET_SLOT ? count : 0;
+        while (first < end) {
+            const uint32_t middle = first + (end - first) / 2;
+            first = slots[middle].offset < set->offset ? middle + 1 : first;
+            end = slots[middle].offset < set->offset ? end : middle;
+        }
+        join->steps += count;
+        for (uint32_t i = first;
+             i < count && (set->kind == PDL_SET_TABLE || slots[i].offset == set->offset); i++) {
+            join_function(join, pdl_ptx_function_find(module, slots[i].symbol), set->prototype);
+        }
+    } else if (set->kind == PDL_SET_VIRTUAL) {
+        const struct pdl_virtual_slot *slots = pdl_virtuals_at(pointers, set->offset, &count);
+        join->steps += count;
+        join->by_method = true;
+        for (uint32_t i = 0; i < count; i++) {
+            join_function(join, &module->functions[slots[i].function], set->prototype);
+        }
+    } else if (set->prototype != PDL_NONE) {
+        const struct pdl_prototype *prototype = &pointers->prototypes[set->prototype];
+        count = prototype->free_count > 0 ? prototype->free_count : prototype->count;
+        join->by_method = prototype->free_count == 0;
+        for (uint32_t i = 0; i < count; i++) {
+            join_function(join, &module->functions[pointers->by_prototype[prototype->first + i]],
+                          PDL_NONE);
+        }
     }
 }
 
@@ -145,6 +194,7 @@ static const struct pdl_summary *finish(struct join *join)
             join->sum.need = pdl_count_set(join->sum.need, i, 1); /* the callers' first barrier */
         }
     }
+    pdl_methods_settle(&join->methods, &join->sum);
     struct pdl_summary *summary = pdl_arena_alloc(&join->module->arena, sizeof(*summary));
     if (summary == NULL) {
         join->failed = true;
@@ -154,25 +204,83 @@ static const struct pdl_summary *finish(struct join *join)
     return summary;
 }
 
-/* Joins all functions of a prototype whose address is taken: once a round, or once if none of them changes any more. */
-static void join_prototype(struct pdl_targets *targets, struct join *join, uint32_t number)
+static uint64_t hash_of(const struct pdl_set *set)
 {
-    const struct pdl_ptx_module *module = join->module;
-    if (!PDL_ARRAY_RESERVE(targets->joined, (size_t)number + 1, targets->joined_capacity)) {
+    uint64_t hash = set->kind;
+    hash = pdl_prototype_key(hash, set->name);
+    hash = pdl_prototype_key(hash, set->offset);
+    return pdl_prototype_key(hash, set->prototype);
+}
+
+static bool grow(struct pdl_targets *targets)
+{
+    const uint32_t count = targets->slot_count == 0 ? 64 : targets->slot_count * 2;
+    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    free(targets->slots);
+    targets->slots = slots;
+    targets->slot_count = count;
+    for (uint32_t i = 0; i < targets->joined_count; i++) {
+        uint64_t at = hash_of(&targets->joined[i].set);
+        while (slots[at & (count - 1)] != 0) {
+            at++;
+        }
+        slots[at & (count - 1)] = i + 1;
+    }
+    return true;
+}
+
+/* The place of a set among those that were joined; NULL if there is no memory. */
+static struct pdl_joined *place_of(struct pdl_targets *targets, const struct pdl_set *set)
+{
+    if (targets->joined_count >= targets->slot_count / 2 && !grow(targets)) {
+        return NULL;
+    }
+    uint64_t at = hash_of(set);
+    uint32_t *slot;
+    while (*(slot = &targets->slots[at & (targets->slot_count - 1)]) != 0) {
+        if (memcmp(&targets->joined[*slot - 1].set, set, sizeof(*set)) == 0) {
+            return &targets->joined[*slot - 1];
+        }
+        at++;
+    }
+    if (!PDL_ARRAY_ROOM(targets->joined, targets->joined_count, targets->joined_capacity)) {
+        return NULL;
+    }
+    struct pdl_joined *joined = &targets->joined[targets->joined_count++];
+    *joined = (struct pdl_joined){.set = *set, .round = targets->round - 1};
+    *slot = targets->joined_count;
+    return joined;
+}
+
+/* Adds what a set does to a join; sets of many functions are joined once. */
+static void join_once(struct pdl_targets *targets, struct join *join, const struct pdl_set *set)
+{
+    if (set->kind == PDL_SET_FUNCTION) {
+        join_set(join, set);
+        return;
+    }
+    struct pdl_joined *joined = place_of(targets, set);
+    if (joined == NULL) {
         join->failed = true;
         return;
     }
-    struct pdl_joined *joined = &targets->joined[number];
-    if (!joined->is_final && joined->round != targets->round + 1) {
-        const struct pdl_prototype *prototype = &module->pointers.prototypes[number];
+    if (!joined->is_final && joined->round != targets->round) {
         struct join inner = {.module = join->module, .is_final = true};
-        for (uint32_t i = 0; i < prototype->count; i++) {
-            join_function(&inner,
-                          &module->functions[module->pointers.by_prototype[prototype->first + i]]);
+        const bool table = set->kind == PDL_SET_TABLE || set->kind == PDL_SET_VIRTUAL;
+        if (table &&
+            targets->steps > PDL_STEPS_OF_TABLES) { /* every prototype has each table anew */
+            const struct pdl_set all = {PDL_SET_PROTOTYPE, PDL_NONE, 0, set->prototype};
+            join_set(&inner, &all);
+        } else {
+            join_set(&inner, set);
         }
+        targets->steps += table ? inner.steps : 0;
         joined->summary = finish(&inner);
         joined->is_final = inner.is_final;
-        joined->round = targets->round + 1;
+        joined->round = targets->round;
         join->failed = join->failed || inner.failed;
     }
     if (joined->summary != NULL) {
@@ -182,46 +290,25 @@ static void join_prototype(struct pdl_targets *targets, struct join *join, uint3
 
 /* ---- the call ------------------------------------------------------------------------------------- */
 
-/* Joins the functions that a call names, if it names them. Returns the prototype that it names, or PDL_NONE. */
-static uint32_t join_named(struct join *join, const struct pdl_body *body,
-                           const struct pdl_instruction *call)
-{
-    uint32_t prototype = PDL_NONE;
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        const struct pdl_operand *operand = &body->operands[call->first_operand + i];
-        if (operand->kind != PDL_OPERAND_SYMBOL) {
-            continue;
-        }
-        const struct pdl_symbol *symbol = &body->symbols[operand->symbol];
-        if (symbol->kind == PDL_SYMBOL_PROTOTYPE && symbol->index > 0) {
-            prototype = symbol->index - 1u;
-        } else if (symbol->kind == PDL_SYMBOL_TARGETS && symbol->index > 0) {
-            const struct pdl_target_list *list = &body->lists[symbol->index - 1u];
-            for (uint32_t j = 0; j < list->count; j++) {
-                join_function(join, pdl_ptx_function_find(join->module,
-                                                          body->targets[list->first + j].symbol));
-            }
-        }
-    }
-    return prototype;
-}
-
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               const struct pdl_body *body, const struct pdl_folding *folding,
-                               struct pdl_instruction *call)
+                               struct pdl_body *body, const struct pdl_values *values,
+                               const struct pdl_folding *folding, struct pdl_instruction *call)
 {
+    struct pdl_origins origins = {.module = module,
+                                  .body = body,
+                                  .values = values,
+                                  .folding = folding,
+                                  .call = call,
+                                  .prototype = PDL_NONE,
+                                  .steps = &targets->steps};
     struct join join = {.module = module, .is_final = true};
-    const uint32_t prototype = join_named(&join, body, call);
-    if (join.count == 0 && call->target != PDL_NONE &&
-        body->symbols[call->target].kind == PDL_SYMBOL_REGISTER &&
-        folding->constants[call->target].kind == PDL_CONSTANT_FUNCTION) {
-        join_function(
-            &join, pdl_ptx_function_find(module, (uint32_t)folding->constants[call->target].value));
+    pdl_origins_find(&origins);
+    for (uint32_t i = 0; i < origins.set_count; i++) {
+        join_once(targets, &join, &origins.sets[i]);
     }
-    if (join.count == 0) {
-        if (prototype != PDL_NONE) {
-            join_prototype(targets, &join, prototype);
-        }
+    if (origins.any || join.count == 0) {
+        const struct pdl_set all = {PDL_SET_PROTOTYPE, PDL_NONE, 0, origins.prototype};
+        join_once(targets, &join, &all);
         call->called_is |= PDL_CALLED_GUESSED;
     }
     call->called = finish(&join);
@@ -234,4 +321,5 @@ pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_modul
 void pdl_targets_free(struct pdl_targets *targets)
 {
     free(targets->joined);
+    free(targets->slots);
 }

@@ -8,18 +8,21 @@
 
 struct pdl_joined;
 
-/* The summaries that were joined, by prototype. */
+/* The summaries that were joined, by what was joined. */
 struct pdl_targets {
     struct pdl_joined *joined;
+    uint32_t *slots; /* joined + 1, or 0 */
+    uint32_t joined_count, slot_count;
     size_t joined_capacity;
+    uint64_t steps; /* through tables so far */
     uint32_t round; /* summaries that were not final in an earlier one are joined anew */
 };
 
-/* Finds what an indirect call calls: the functions that it names, the one whose address the register holds, or else all
- * of its prototype whose address is taken. Sets `called` and `called_is` of the instruction. */
+/* Finds what an indirect call calls: sets `called` and `called_is` of the instruction. A load from a
+ * table is no read of memory any more. */
 pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               const struct pdl_body *body, const struct pdl_folding *folding,
-                               struct pdl_instruction *call);
+                               struct pdl_body *body, const struct pdl_values *values,
+                               const struct pdl_folding *folding, struct pdl_instruction *call);
 
 void pdl_targets_free(struct pdl_targets *targets);
 

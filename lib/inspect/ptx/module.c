@@ -552,7 +552,7 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
                                  enum pdl_space space)
 {
     bool named = false;
-    uint32_t last = PDL_NONE;
+    uint32_t last = PDL_NONE, size = 0;
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ';')) {
         const struct pdl_token *token = &lexer->token;
@@ -563,7 +563,7 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
             if (!module->shared_name) {
                 module->space_of[last] |= PDL_PTX_TABLE;
             }
-            const pdl_status status = pdl_pointers_read(module, lexer);
+            const pdl_status status = pdl_pointers_read(module, lexer, last, size);
             if (status != PDL_SUCCESS) {
                 return status;
             }
@@ -575,6 +575,9 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
             }
         } else if (token->mark == ',') {
             named = false;
+        } else if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
+                   token->text[2] >= '0' && token->text[2] <= '9') {
+            size = type_size(token);
         } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.' && !named) {
             uint32_t name;
             const pdl_status status = add_name(module, token, &name);

@@ -36,19 +36,35 @@ struct pdl_known_opcode {
 /* In the module's callees: an indirect call of a prototype, and not a name. */
 #define PDL_PTX_INDIRECT 0x80000000u
 
+/* A variable's initializer holds the address of `symbol` at byte `offset`. */
+struct pdl_pointer_slot {
+    uint32_t variable, symbol; /* names */
+    uint32_t offset;
+};
+
+/* A virtual function: its index in the functions, and its offset from where objects point into the
+ * table. */
+struct pdl_virtual_slot {
+    uint32_t offset;
+    uint32_t function;
+};
+
 /* What functions that an indirect call may mean have in common: the sizes of results and parameters. */
 struct pdl_prototype {
     uint64_t key;
     uint32_t first, count; /* in by_prototype: the functions whose address is taken */
+    uint32_t free_count;   /* the first of them, whose address is not only in tables of classes */
 };
 
 struct pdl_ptx_pointers {
+    struct pdl_pointer_slot *slots; /* by variable and offset, once they are sorted */
+    struct pdl_virtual_slot *virtuals;
     struct pdl_prototype *prototypes;
     uint32_t *prototype_slots; /* prototype + 1, or 0, by key */
-    uint32_t *taken;           /* names that a mov or an initializer has */
+    uint32_t *taken;           /* names that a mov names */
     uint32_t *by_prototype;    /* functions */
-    uint32_t prototype_count, taken_count, prototype_slot_count;
-    size_t prototype_capacity, taken_capacity;
+    uint32_t slot_count, virtual_count, prototype_count, taken_count, prototype_slot_count;
+    size_t slot_capacity, virtual_capacity, prototype_capacity, taken_capacity;
 };
 
 /* A prototype's key, from one size to the next: the results, PDL_PROTOTYPE_RESULTS, the parameters. */
@@ -100,9 +116,9 @@ struct pdl_ptx_module {
     unsigned version;
     bool shared_name; /* what comes next is known to other modules */
     uint32_t image;
-    uint32_t inner_registers; /* declared by the number in inner scopes so far */
-    uint64_t kept_effects;    /* in all summaries so far */
-    struct pdl_arena arena;   /* summaries */
+    uint32_t inner_registers;       /* declared by the number in inner scopes so far */
+    uint64_t kept_effects;          /* in all summaries so far */
+    struct pdl_arena arena;         /* summaries */
 };
 
 /* `.file 1 "a.cu"`; the number is that of .loc. */
@@ -146,12 +162,21 @@ uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key);
 /* Notes that code names a symbol; false if there is no memory. */
 bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol);
 
-/* Reads the initializer of a variable from its '=': notes whose addresses it holds, as in
- * `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind. */
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer);
+/* Reads the initializer of a variable, of elements of `size` bytes, from its '=': notes whose addresses
+ * it holds, as in `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind. */
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                             uint32_t variable, uint32_t size);
 
-/* Lists the functions of each prototype, once all functions are known; false if there is no memory. */
+/* Sorts everything, once all functions are known; false if there is no memory. */
 bool pdl_pointers_sort(struct pdl_ptx_module *module);
+
+/* The slots of a variable: *count of them from the one that is returned. */
+const struct pdl_pointer_slot *pdl_pointers_of(const struct pdl_ptx_pointers *pointers,
+                                               uint32_t variable, uint32_t *count);
+
+/* The virtual functions at an offset. */
+const struct pdl_virtual_slot *pdl_virtuals_at(const struct pdl_ptx_pointers *pointers,
+                                               uint32_t offset, uint32_t *count);
 
 void pdl_pointers_free(struct pdl_ptx_pointers *pointers);
 

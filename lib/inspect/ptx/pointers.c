@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where objects point into the table of their class: behind two words that are no functions. */
+#define TABLE_START 16u
+
+/* How the address of a function is taken. */
+enum { TAKEN_VIRTUAL = 1, TAKEN_FREE = 2 };
+
 uint64_t pdl_prototype_key(uint64_t key, uint32_t size)
 {
     key = (key ^ size) * UINT64_C(0x9e3779b97f4a7c15);
@@ -55,9 +61,6 @@ uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key)
 
 bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
 {
-    if (pointers->taken_count > 0 && pointers->taken[pointers->taken_count - 1] == symbol) {
-        return true; /* another byte of an address in an initializer */
-    }
     if (!PDL_ARRAY_ROOM(pointers->taken, pointers->taken_count, pointers->taken_capacity)) {
         return false;
     }
@@ -65,8 +68,29 @@ bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
     return true;
 }
 
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+/* Notes that an initializer holds an address; false if there is no memory. */
+static bool put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
+                uint32_t symbol)
 {
+    const struct pdl_pointer_slot slot = {variable, symbol,
+                                          offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
+    const struct pdl_pointer_slot *last =
+        pointers->slot_count > 0 ? &pointers->slots[pointers->slot_count - 1] : NULL;
+    if (last != NULL && last->variable == variable && last->symbol == symbol &&
+        last->offset == slot.offset) {
+        return true; /* another byte of it */
+    }
+    if (!PDL_ARRAY_ROOM(pointers->slots, pointers->slot_count, pointers->slot_capacity)) {
+        return false;
+    }
+    pointers->slots[pointers->slot_count++] = slot;
+    return true;
+}
+
+pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                             uint32_t variable, uint32_t size)
+{
+    uint64_t offset = 0;
     uint32_t depth = 0;
     pdl_lexer_next(lexer);
     for (;;) {
@@ -83,9 +107,13 @@ pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *le
             if (depth-- == 0) {
                 return pdl_ptx_fail(lexer, "';'");
             }
+        } else if (token->mark == ',') {
+            offset += size;
         } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
+            /* An address in bytes, one after the other, is one. */
             const uint32_t name = pdl_names_add(&module->names, token->text, token->length);
-            if (name == PDL_NONE || !pdl_pointers_take(&module->pointers, name)) {
+            if (name == PDL_NONE ||
+                !put(&module->pointers, variable, offset & ~UINT64_C(7), name)) {
                 return pdl_ptx_no_memory();
             }
         }
@@ -94,6 +122,81 @@ pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *le
 }
 
 /* ---- once everything was read --------------------------------------------------------------------- */
+
+static int compare_slots(const void *left, const void *right)
+{
+    const struct pdl_pointer_slot *a = left;
+    const struct pdl_pointer_slot *b = right;
+    if (a->variable != b->variable) {
+        return a->variable < b->variable ? -1 : 1;
+    }
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int compare_virtuals(const void *left, const void *right)
+{
+    const struct pdl_virtual_slot *a = left;
+    const struct pdl_virtual_slot *b = right;
+    if (a->offset != b->offset) {
+        return a->offset < b->offset ? -1 : 1;
+    }
+    return a->function < b->function ? -1 : a->function > b->function;
+}
+
+static bool is_class_table(const struct pdl_ptx_module *module, uint32_t variable)
+{
+    return pdl_name_begins(&module->names.names[variable], "_ZTV");
+}
+
+static bool add_virtual(struct pdl_ptx_pointers *pointers, uint32_t offset, uint32_t function)
+{
+    if (!PDL_ARRAY_ROOM(pointers->virtuals, pointers->virtual_count, pointers->virtual_capacity)) {
+        return false;
+    }
+    pointers->virtuals[pointers->virtual_count++] = (struct pdl_virtual_slot){offset, function};
+    return true;
+}
+
+/* The index of a device function of a name, or PDL_NONE. */
+static uint32_t device_function(const struct pdl_ptx_module *module, uint32_t name)
+{
+    const struct pdl_ptx_function *function = pdl_ptx_function_find(module, name);
+    return function != NULL && !function->is_entry ? (uint32_t)(function - module->functions)
+                                                   : PDL_NONE;
+}
+
+/* The virtual functions by their offset. A class of several bases has several tables in one variable:
+ * what comes behind two words that are no functions is counted from there too. */
+static bool find_virtuals(struct pdl_ptx_module *module)
+{
+    struct pdl_ptx_pointers *pointers = &module->pointers;
+    uint32_t start = TABLE_START;
+    for (uint32_t i = 0; i < pointers->slot_count; i++) {
+        const struct pdl_pointer_slot *slot = &pointers->slots[i];
+        const struct pdl_pointer_slot *before = i > 0 ? slot - 1 : NULL;
+        if (!is_class_table(module, slot->variable)) {
+            continue;
+        }
+        if (before == NULL || before->variable != slot->variable) {
+            start = TABLE_START;
+        } else if (slot->offset - before->offset >= TABLE_START + 8) {
+            start = slot->offset;
+        }
+        const uint32_t function = device_function(module, slot->symbol);
+        if (function == PDL_NONE || slot->offset < TABLE_START) {
+            continue;
+        }
+        if (!add_virtual(pointers, slot->offset - TABLE_START, function) ||
+            (start > TABLE_START && !add_virtual(pointers, slot->offset - start, function))) {
+            return false;
+        }
+    }
+    if (pointers->virtual_count > 0) {
+        qsort(pointers->virtuals, pointers->virtual_count, sizeof(*pointers->virtuals),
+              compare_virtuals);
+    }
+    return true;
+}
 
 static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function *function)
 {
@@ -109,12 +212,13 @@ static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function
     return function->prototype != PDL_NONE;
 }
 
-static bool list_functions(struct pdl_ptx_module *module, const bool *taken)
+/* The functions of each prototype, those first whose address is not only in tables of classes. */
+static bool list_functions(struct pdl_ptx_module *module, const uint8_t *taken)
 {
     struct pdl_ptx_pointers *pointers = &module->pointers;
-    uint32_t count = 0, first = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < module->function_count; i++) {
-        if (taken[i]) {
+        if (taken[i] != 0) {
             if (!set_prototype(module, &module->functions[i])) {
                 return false;
             }
@@ -126,15 +230,21 @@ static bool list_functions(struct pdl_ptx_module *module, const bool *taken)
     if (pointers->by_prototype == NULL) {
         return false;
     }
+    uint32_t first = 0;
     for (uint32_t i = 0; i < pointers->prototype_count; i++) {
         pointers->prototypes[i].first = first;
         first += pointers->prototypes[i].count;
         pointers->prototypes[i].count = 0;
     }
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        if (taken[i]) {
-            struct pdl_prototype *prototype = &pointers->prototypes[module->functions[i].prototype];
-            pointers->by_prototype[prototype->first + prototype->count++] = i;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < module->function_count; i++) {
+            const bool is_free = (taken[i] & TAKEN_FREE) != 0;
+            if (taken[i] != 0 && is_free == (pass == 0)) {
+                struct pdl_prototype *prototype =
+                    &pointers->prototypes[module->functions[i].prototype];
+                pointers->by_prototype[prototype->first + prototype->count++] = i;
+                prototype->free_count += is_free ? 1u : 0u;
+            }
         }
     }
     return true;
@@ -142,24 +252,83 @@ static bool list_functions(struct pdl_ptx_module *module, const bool *taken)
 
 bool pdl_pointers_sort(struct pdl_ptx_module *module)
 {
-    const struct pdl_ptx_pointers *pointers = &module->pointers;
-    bool *taken = calloc((size_t)module->function_count + 1, sizeof(*taken));
+    struct pdl_ptx_pointers *pointers = &module->pointers;
+    uint8_t *taken = calloc((size_t)module->function_count + 1, 1);
     if (taken == NULL) {
         return false;
     }
+    if (pointers->slot_count > 0) {
+        qsort(pointers->slots, pointers->slot_count, sizeof(*pointers->slots), compare_slots);
+    }
     for (uint32_t i = 0; i < pointers->taken_count; i++) {
-        const struct pdl_ptx_function *function = pdl_ptx_function_find(module, pointers->taken[i]);
-        if (function != NULL && !function->is_entry) {
-            taken[function - module->functions] = true;
+        const uint32_t function = device_function(module, pointers->taken[i]);
+        if (function != PDL_NONE) {
+            taken[function] |= TAKEN_FREE;
         }
     }
-    const bool done = list_functions(module, taken);
+    for (uint32_t i = 0; i < pointers->slot_count; i++) {
+        const uint32_t function = device_function(module, pointers->slots[i].symbol);
+        if (function != PDL_NONE) {
+            taken[function] |=
+                is_class_table(module, pointers->slots[i].variable) ? TAKEN_VIRTUAL : TAKEN_FREE;
+        }
+    }
+    const bool done = find_virtuals(module) && list_functions(module, taken);
     free(taken);
     return done;
 }
 
+/* ---- finding -------------------------------------------------------------------------------------- */
+
+/* The first slot of a variable, or of one behind it. */
+static uint32_t first_slot(const struct pdl_ptx_pointers *pointers, uint64_t variable)
+{
+    uint32_t low = 0, high = pointers->slot_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (pointers->slots[middle].variable < variable) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct pdl_pointer_slot *pdl_pointers_of(const struct pdl_ptx_pointers *pointers,
+                                               uint32_t variable, uint32_t *count)
+{
+    const uint32_t first = first_slot(pointers, variable);
+    *count = first_slot(pointers, (uint64_t)variable + 1) - first;
+    return *count > 0 ? pointers->slots + first : NULL;
+}
+
+static uint32_t first_virtual(const struct pdl_ptx_pointers *pointers, uint64_t offset)
+{
+    uint32_t low = 0, high = pointers->virtual_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (pointers->virtuals[middle].offset < offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+const struct pdl_virtual_slot *pdl_virtuals_at(const struct pdl_ptx_pointers *pointers,
+                                               uint32_t offset, uint32_t *count)
+{
+    const uint32_t first = first_virtual(pointers, offset);
+    *count = first_virtual(pointers, (uint64_t)offset + 1) - first;
+    return *count > 0 ? pointers->virtuals + first : NULL;
+}
+
 void pdl_pointers_free(struct pdl_ptx_pointers *pointers)
 {
+    free(pointers->slots);
+    free(pointers->virtuals);
     free(pointers->prototypes);
     free(pointers->prototype_slots);
     free(pointers->taken);
