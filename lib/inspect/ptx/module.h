@@ -116,9 +116,9 @@ struct pdl_ptx_module {
     unsigned version;
     bool shared_name; /* what comes next is known to other modules */
     uint32_t image;
-    uint32_t inner_registers;       /* declared by the number in inner scopes so far */
-    uint64_t kept_effects;          /* in all summaries so far */
-    struct pdl_arena arena;         /* summaries */
+    uint32_t inner_registers; /* declared by the number in inner scopes so far */
+    uint64_t kept_effects;    /* in all summaries so far */
+    struct pdl_arena arena;   /* summaries */
 };
 
 /* `.file 1 "a.cu"`; the number is that of .loc. */
