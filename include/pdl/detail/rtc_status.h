@@ -13,11 +13,15 @@
     X(PDL_ERROR_OPTION, -41, "the compiler option is not accepted")                                \
     X(PDL_ERROR_CACHE, -42, "the cache's folder cannot be used")
 
-/* A value of a pdl_status each. */
-#define PDL_ERROR_NO_COMPILER      ((pdl_status)-37)
+/** No run-time compiler is installed: libnvrtc cannot be loaded. */
+#define PDL_ERROR_NO_COMPILER ((pdl_status)-37)
+/** The run-time compiler is too old. */
 #define PDL_ERROR_COMPILER_TOO_OLD ((pdl_status)-38)
-#define PDL_ERROR_COMPILE          ((pdl_status)-39)
-#define PDL_ERROR_OPTION           ((pdl_status)-41)
-#define PDL_ERROR_CACHE            ((pdl_status)-42)
+/** The source does not compile. */
+#define PDL_ERROR_COMPILE ((pdl_status)-39)
+/** The compiler option is not accepted. */
+#define PDL_ERROR_OPTION ((pdl_status)-41)
+/** The cache's folder cannot be used. */
+#define PDL_ERROR_CACHE ((pdl_status)-42)
 
 #endif /* PDL_DETAIL_RTC_STATUS_H */
