@@ -74,8 +74,8 @@ static void waive_all(struct bench_table *table, const char *why)
 
 void device_begin(struct bench_table *table)
 {
-    char why[160];
     if (gpu.major != 9) {
+        char why[160];
         (void)snprintf(why, sizeof(why),
                        "the kernels that launch kernels are linked for compute capability 9.x, and"
                        " this is %d.%d",

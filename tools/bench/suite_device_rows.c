@@ -202,8 +202,8 @@ static void run_row(void *context)
     const struct bench_point *const point = context;
     unsigned count = ROW;
     int how = ((const struct row_way *)point->config)->how;
-    void *args[] = {&device.state, &count, &how};
     if (!run_made(point->state)) {
+        void *args[] = {&device.state, &count, &how};
         const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "launch_row"), args);
         gpu_launch(&launch, gpu.stream, false);
     }
@@ -299,8 +299,8 @@ static void run_depth(void *context)
     unsigned level = 0;
     unsigned deepest = depth->depth;
     int how = depth->way == DEPTH_TAIL ? LAUNCH_TAIL : LAUNCH_FIRE;
-    void *args[] = {&device.state, &level, &deepest, &how};
     if (!run_made(point->state)) {
+        void *args[] = {&device.state, &level, &deepest, &how};
         const struct gpu_launch launch = gpu_single(gpu_function(IMAGE_DEVICE, "recurse"), args);
         gpu_launch(&launch, gpu.stream, false);
     }
@@ -381,8 +381,8 @@ static void open_graphs(struct bench_point *point)
     const struct graphs *const graphs = point->config;
     struct device_run *const run = point->state;
     unsigned count = graphs->count;
-    void *args[] = {&device.state, &count};
     if (graphs->way == GRAPHS_SELF) {
+        void *args[] = {&device.state, &count};
         run->graph = make_graph("launch_self", args, true);
     } else if (graphs->way != GRAPHS_HOST) {
         run->graph = make_parent(point->table->state, count, how[graphs->way], false);

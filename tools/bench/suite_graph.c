@@ -538,7 +538,10 @@ static void build_measure(struct bench_point *point, double *values)
     const struct config *const config = point->config;
     struct build *const build = point->state;
     const size_t kernels = config->kernels[0];
-    const size_t changes = kernels < CHANGES ? kernels : CHANGES;
+    size_t changes = CHANGES;
+    if (kernels < changes) {
+        changes = kernels;
+    }
     CUresult error = CUDA_SUCCESS;
     /* A short one before it: what the heap still has to do for the point before is not this one's. */
     line_free(line_make(config->way, build->turns[0].launches, changes, 1, &error));
