@@ -113,8 +113,9 @@ class Test:
         if suffix != "c":
             shutil.copy("pdl.c", "pdl." + suffix)
         os.mkdir("pdl")
-        with open("pdl/chain.h", "w", encoding="utf-8") as file:
-            file.write('#include "../pdl.h"\n')
+        for header in ("chain.h", "pdl.h"):
+            with open(os.path.join("pdl", header), "w", encoding="utf-8") as file:
+                file.write('#include "../pdl.h"\n')
         run(*compiler, "-O1", *self.cuda, "-c", "pdl." + suffix, "-o", "pdl.o")
         run(self.arguments.cc, "-std=c11", "-D_GNU_SOURCE", "-I.", *self.cuda, "-c",
             os.path.join(self.arguments.source, "../fake/fake_consumer.c"), "-o", "fake_consumer.o")
