@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "code/object.h"
-#include "core/array.h"
 #include "core/error.h"
 #include "core/sized.h"
 
@@ -85,67 +84,6 @@ pdl_status pdl_kernel_read_attribute(const pdl_kernel *kernel, const struct pdl_
     return status == PDL_SUCCESS
                ? read_attribute(kernel, handle, facts->device->ordinal, attribute, doing, value)
                : status;
-}
-
-/* CUDA_ERROR_INVALID_VALUE past the last one. */
-static CUresult ask_place(const pdl_kernel *kernel, CUfunction handle, size_t index,
-                          struct pdl_place *place)
-{
-    const struct pdl_driver *const driver = kernel->driver;
-    return kernel->kind == PDL_KERNEL_KERNEL
-               ? driver->cuKernelGetParamInfo((CUkernel)handle, index, &place->offset, &place->size)
-               : driver->cuFuncGetParamInfo(handle, index, &place->offset, &place->size);
-}
-
-pdl_status pdl_kernel_parameters(const pdl_kernel *kernel, struct pdl_place **places, size_t *count)
-{
-    struct pdl_place *asked = NULL;
-    size_t room = 0;
-    size_t known = 0;
-    CUfunction handle;
-    CUresult result = CUDA_SUCCESS;
-    pdl_status status = pdl_kernel_handle(kernel, &handle);
-    while (status == PDL_SUCCESS && result == CUDA_SUCCESS) {
-        if (!PDL_ARRAY_ROOM(asked, known, room)) {
-            status =
-                PDL_FAIL(PDL_ERROR_OUT_OF_MEMORY, "no memory for %zu parameter sizes", known + 1);
-        } else {
-            result = ask_place(kernel, handle, known, &asked[known]);
-            known += result == CUDA_SUCCESS;
-        }
-    }
-    if (status == PDL_SUCCESS && result != CUDA_ERROR_INVALID_VALUE) { /* which ends the list */
-        status = pdl_error_from_cuda(kernel->driver,
-                                     kernel->kind == PDL_KERNEL_KERNEL ? "cuKernelGetParamInfo"
-                                                                       : "cuFuncGetParamInfo",
-                                     (int32_t)result, "to learn a kernel's parameters");
-    }
-    if (status != PDL_SUCCESS) {
-        free(asked);
-        return status;
-    }
-    *places = asked;
-    *count = known;
-    return PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_compare_sizes(const pdl_kernel *kernel, const size_t *given,
-                                    size_t given_count, const struct pdl_place *asked,
-                                    size_t asked_count)
-{
-    if (given_count != asked_count) {
-        return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
-                              "%zu argument sizes are given and kernel %s has %zu parameters",
-                              given_count, pdl_kernel_name(kernel), asked_count);
-    }
-    for (size_t i = 0; i < given_count; i++) {
-        if (given[i] != asked[i].size) {
-            return PDL_FAIL_FIELD(PDL_ERROR_ARGUMENT_SIZE, "sizes",
-                                  "argument %zu has %zu bytes and kernel %s takes %zu", i, given[i],
-                                  pdl_kernel_name(kernel), asked[i].size);
-        }
-    }
-    return PDL_SUCCESS;
 }
 
 static int capability_of(const struct pdl_kernel_facts *facts)
@@ -537,16 +475,9 @@ pdl_status pdl_kernel_get(pdl_kernel *kernel, int device, pdl_kernel_info *info)
 {
     struct pdl_kernel_facts *facts;
     const char *name = NULL;
-    pdl_status status = pdl_sized_check(info, "info");
-    if (status == PDL_SUCCESS) {
-        status = find_facts(kernel, &device, &facts);
-    }
-    if (status == PDL_SUCCESS) {
-        status = ask_more(kernel, facts, &name);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    PDL_RETURN_IF_ERROR(pdl_sized_check(info, "info"));
+    PDL_RETURN_IF_ERROR(find_facts(kernel, &device, &facts));
+    PDL_RETURN_IF_ERROR(ask_more(kernel, facts, &name));
     const unsigned code = pdl_kernel_known(kernel, facts);
     const pdl_reason reason = pdl_kernel_reason(kernel, facts, false);
     const enum pdl_proof_state proof = pdl_known_proof(code);
@@ -692,23 +623,4 @@ pdl_status pdl_kernel_set_attribute(pdl_kernel *kernel, int32_t attribute, int32
     return attribute == PDL_KERNEL_SHARED_MEMORY_MODE
                ? pdl_kernel_refresh_shared_memory(kernel, facts)
                : PDL_SUCCESS;
-}
-
-pdl_status pdl_kernel_check_args(pdl_kernel *kernel, const size_t *sizes, size_t count)
-{
-    struct pdl_place *places = NULL;
-    size_t asked = 0;
-    PDL_RETURN_IF_ERROR(check_kernel(kernel));
-    if (sizes == NULL && count > 0) {
-        return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "sizes", "sizes is NULL");
-    }
-    if (!pdl_driver_has_parameters(kernel->driver)) {
-        return PDL_SUCCESS;
-    }
-    pdl_status status = pdl_kernel_parameters(kernel, &places, &asked);
-    if (status == PDL_SUCCESS) {
-        status = pdl_kernel_compare_sizes(kernel, sizes, count, places, asked);
-    }
-    free(places);
-    return status;
 }
