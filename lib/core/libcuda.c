@@ -167,9 +167,12 @@ pdl_status pdl_libcuda_error(PFN_cuGetErrorName_v6000 get_name, const char *call
                              const char *doing)
 {
     const pdl_status status = classify(result);
+    const char *hint = "";
+    if (status == PDL_ERROR_DEVICE_FAULT) {
+        hint = "; an earlier kernel on this context faulted, nothing was launched";
+    } else if (status == PDL_ERROR_NO_CONTEXT) {
+        hint = "; make one current in this thread: cudaSetDevice() or cuCtxSetCurrent()";
+    }
     return PDL_FAIL_CALL(status, call, result, "%s failed %s: %s (%d)%s", call, doing,
-                         pdl_libcuda_result_name(get_name, (CUresult)result), (int)result,
-                         status == PDL_ERROR_DEVICE_FAULT
-                             ? "; an earlier kernel on this context faulted, nothing was launched"
-                             : "");
+                         pdl_libcuda_result_name(get_name, (CUresult)result), (int)result, hint);
 }

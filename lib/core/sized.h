@@ -20,8 +20,8 @@ static inline pdl_status pdl_sized_within(const void *given, size_t smallest, co
     memcpy(&size, given, sizeof(size));
     if (size < smallest || size > PDL_SIZED_MAX) {
         return PDL_FAIL_FIELD(PDL_ERROR_DESC_SIZE, "size",
-                              "%s->size is %u, which is not in %zu to %d: start from the type's "
-                              "initializer",
+                              "%s->size is %u, which is not in %zu to %d: make it with its type's "
+                              "initializer, such as PDL_LAUNCH_DESC()",
                               name, (unsigned)size, smallest, PDL_SIZED_MAX);
     }
     return PDL_SUCCESS;

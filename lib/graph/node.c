@@ -87,8 +87,9 @@ static pdl_status set_attribute(const pdl_kernel *kernel, CUgraphNode node,
     const struct pdl_attribute *row = pdl_attribute_find((int)attribute->id);
     const char *const field = row != NULL ? row->field : "extra_attributes";
     return pdl_error_set(PDL_ERROR_NOT_SUPPORTED, "cuGraphKernelNodeSetAttribute", field,
-                         (int32_t)result, "the driver refused %s for a node of kernel %s: %s",
-                         field, pdl_kernel_name(kernel),
+                         (int32_t)result,
+                         "the driver refused %s (attribute %d) for a node of kernel %s: %s", field,
+                         (int)attribute->id, pdl_kernel_name(kernel),
                          pdl_driver_result_name(kernel->driver, result));
 }
 

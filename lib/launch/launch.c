@@ -40,6 +40,22 @@ PDL_COLD static pdl_status check_bounds(pdl_kernel *kernel, const struct pdl_low
     return PDL_SUCCESS;
 }
 
+/* The attributes of a launch by the fields that set them, and others by their numbers. */
+PDL_COLD static void name_attributes(const CUlaunchConfig *config, char *text, size_t room)
+{
+    size_t used = 0;
+    (void)snprintf(text, room, "none");
+    for (unsigned i = 0; i < config->numAttrs && used < room; i++) {
+        const int number = (int)config->attrs[i].id;
+        const struct pdl_attribute *const row = pdl_attribute_find(number);
+        const int length =
+            row != NULL
+                ? snprintf(text + used, room - used, "%s%s", i > 0 ? ", " : "", row->field)
+                : snprintf(text + used, room - used, "%snumber %d", i > 0 ? ", " : "", number);
+        used += (size_t)length;
+    }
+}
+
 /* Works out which rule a refused launch broke, of those that are not checked before: the driver
  * says only that a value or a configuration is invalid. */
 PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered *lowered,
@@ -97,16 +113,19 @@ PDL_COLD static pdl_status refused(pdl_kernel *kernel, const struct pdl_lowered 
                              call, config->gridDimX, config->gridDimY, config->gridDimZ,
                              kernel_name, sms, result_name, (int)result);
     }
+    char text[160];
     if (invalid) {
+        name_attributes(config, text, sizeof(text));
         return PDL_FAIL_CALL(PDL_ERROR_DRIVER, call, result,
                              "%s refused kernel %s with grid %u x %u x %u, block %u x %u x %u, %u "
-                             "bytes of dynamic shared memory and %u attributes: %s (%d)",
+                             "bytes of dynamic shared memory and these attributes: %s: %s (%d)",
                              call, kernel_name, config->gridDimX, config->gridDimY,
                              config->gridDimZ, config->blockDimX, config->blockDimY,
-                             config->blockDimZ, config->sharedMemBytes, config->numAttrs,
-                             result_name, (int)result);
+                             config->blockDimZ, config->sharedMemBytes, text, result_name,
+                             (int)result);
     }
-    return pdl_error_from_cuda(kernel->driver, call, result, "to launch a kernel");
+    (void)snprintf(text, sizeof(text), "to launch kernel %s", kernel_name);
+    return pdl_error_from_cuda(kernel->driver, call, result, text);
 }
 
 /* ---- submit --------------------------------------------------------------------------------- */

@@ -118,11 +118,27 @@ TEST(a_cluster_that_the_driver_refuses_is_named)
                    "CUDA_ERROR_INVALID_VALUE", "12", "fc2");
 }
 
+TEST(a_refused_launch_names_its_attributes)
+{
+    const CUlaunchAttribute extra[] = {{.id = (CUlaunchAttributeID)99}};
+    pdl_launch_desc desc = DESC(.cluster = {4}, .priority = 1);
+    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 1);
+    desc.extra_attributes = extra;
+    desc.extra_attribute_count = COUNT_OF(extra);
+    mock_fail(MOCK_cuLaunchKernelEx, 1, CUDA_ERROR_INVALID_VALUE);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_DRIVER, NULL, "cluster, ",
+                   "number 99: CUDA_ERROR_INVALID_VALUE");
+}
+
 TEST(no_context_is_told_by_the_launch)
 {
     const pdl_launch_desc desc = plain_desc();
     pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
     mock_set_current(-1);
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL,
-                   "CUDA_ERROR_INVALID_CONTEXT");
+                   "CUDA_ERROR_INVALID_CONTEXT", "cudaSetDevice()");
+    mock_set_current(0);
+    mock_fail(MOCK_cuLaunchKernelEx, 1, CUDA_ERROR_INVALID_CONTEXT);
+    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL,
+                   "to launch kernel fc1", "cudaSetDevice()");
 }
