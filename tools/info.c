@@ -152,15 +152,16 @@ static void show_compiler(void)
         print_line(stdout, "no NVRTC: %s", pdl_last_error()->message);
         return;
     }
-    printf("NVRTC %d.%d, up to compute_%d", info.version / 1000, info.version % 1000 / 10,
+    printf("NVRTC %d.%d, up to compute_%d\n", info.version / 1000, info.version % 1000 / 10,
            info.newest_architecture);
-    print_line(stdout, "\n  %s", info.path);
+    print_line(stdout, "  %s", info.path);
 }
 
 static void show_proofs(void)
 {
     const char *const missing = pdl_proof_missing();
-    print_line(stdout, "\n%s", missing != NULL ? missing : "kernels are proved by libpdl-inspect");
+    printf("\n");
+    print_line(stdout, "%s", missing != NULL ? missing : "kernels are proved by libpdl-inspect");
 }
 
 static bool show_variable(bool any, const char *name, const char *value, const char *effect)

@@ -248,6 +248,15 @@ static int read_and_instrument(struct request *request, const char *path)
         print_error("cannot read %s: %s", name, strerror(errno));
         return EXIT_USAGE;
     }
+    if (input_is_container(text, size)) {
+        print_line(stderr,
+                   "%s: error: it is machine code or a program: this instruments PTX text, as "
+                   "cuobjdump -xptx takes it out; pdltool watch --instrument runs programs as they "
+                   "are",
+                   name);
+        free(text);
+        return EXIT_USAGE;
+    }
     struct inputs inputs = {0};
     struct lint_setups *setups = NULL;
     int code = EXIT_USAGE;

@@ -119,7 +119,7 @@ static int run_line(int argc, char **argv)
         usage(stdout);
         return EXIT_DONE;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         const unsigned version = pdl_version();
         printf("pdltool %u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
         return EXIT_DONE;

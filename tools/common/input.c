@@ -275,8 +275,7 @@ static void read_unread(struct inputs *inputs, const struct source *source,
 
 /* ---- one input --------------------------------------------------------------------------------*/
 
-/* The first bytes of containers of device code: an ELF file, an archive, a fatbin. */
-static bool is_container(const void *bytes, size_t size)
+bool input_is_container(const void *bytes, size_t size)
 {
     return (size >= 4 && memcmp(bytes, "\177ELF", 4) == 0) ||
            (size >= 8 && memcmp(bytes, "!<arch>\n", 8) == 0) ||
@@ -291,7 +290,7 @@ static bool is_container_file(const char *path)
     if (file >= 0) {
         (void)close(file);
     }
-    return size > 0 && is_container(bytes, (size_t)size);
+    return size > 0 && input_is_container(bytes, (size_t)size);
 }
 
 static void read_source(struct inputs *inputs, const struct source *source)
@@ -312,7 +311,7 @@ static void read_source(struct inputs *inputs, const struct source *source)
         return; /* a program or a library of the host's */
     }
     const bool container = source->path != NULL ? is_container_file(source->path)
-                                                : is_container(source->bytes, source->size);
+                                                : input_is_container(source->bytes, source->size);
     if (container && status == PDL_ERROR_INVALID_IMAGE && error.line == 0) {
         /* None of its code could be read. */
         char *ptx = unpack(inputs, source, PDL_INSPECT_PTX, NULL);
@@ -331,7 +330,13 @@ static void read_source(struct inputs *inputs, const struct source *source)
         free(sass);
         return;
     }
-    add_failed(inputs, source->name, &error);
+    const char *const suffix = strrchr(source->name, '.');
+    if (suffix != NULL && strcmp(suffix, ".cu") == 0) {
+        inputs_add_failed(inputs, source->name,
+                          "a source: pdltool lint compiles it; this reads what nvcc -ptx makes");
+    } else {
+        add_failed(inputs, source->name, &error);
+    }
 }
 
 /* A pipe, a terminal, or a file that is already open. */

@@ -35,6 +35,9 @@ void inputs_read_memory(struct inputs *inputs, const char *name, const void *byt
 void inputs_add_failed(struct inputs *inputs, const char *name, const char *why);
 void inputs_free(struct inputs *inputs);
 
+/* Whether these are the first bytes of a container of device code: an ELF file, an archive, a fatbin. */
+bool input_is_container(const void *bytes, size_t size);
+
 /* "sm_90a" for code, "compute_90a" for PTX; the caller frees it. */
 char *target_name(const pdl_inspect_image *image);
 
