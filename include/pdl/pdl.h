@@ -690,11 +690,9 @@ typedef struct pdl_launch_report {
     int32_t device;           /**< Where it would run. */
     uint32_t overlap;         /**< 1 if the launch would carry the PDL attribute. */
     uint32_t overlap_reason;  /**< A pdl_reason. */
-    uint32_t attribute_count; /**< How many launch attributes the driver would get, at most 32. */
-    /** Their CUlaunchAttributeID, in order. A version whose launches can have more adds a field for
-     * the further ones at the end of the report. */
-    uint32_t attributes[32];
-    char message[400]; /**< The decision and its reason as a sentence. */
+    uint32_t attribute_count; /**< How many launch attributes the driver would get, at most 64. */
+    uint32_t attributes[64];  /**< Their CUlaunchAttributeID, in order. */
+    char message[400];        /**< The decision and its reason as a sentence. */
 } pdl_launch_report;
 
 /** Initializer of a pdl_launch_report. */

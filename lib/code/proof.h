@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What libpdl-inspect proves of a kernel's code: PDL_OVERLAP_PROOF, and strict mode, PDL_OVERLAP_STRICT=1. Looked at
- * when a kernel is made, or when the code of its symbol is first looked for, and never by a launch. */
+ * when a kernel is made, or when the code of its symbol is first looked for: by its first launch at the latest. */
 #ifndef PDL_LIB_PROOF_H
 #define PDL_LIB_PROOF_H
 

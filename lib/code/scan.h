@@ -2,8 +2,8 @@
 /* Small scans for whether kernels wait and trigger. scan_cubin.c is how both libpdl and
  * libpdl-inspect read machine code; scan_ptx.c and scan_choice.c are libpdl's own (libpdl-inspect
  * reads PTX in full). */
-#ifndef PDL_INSPECT_SCAN_H
-#define PDL_INSPECT_SCAN_H
+#ifndef PDL_LIB_SCAN_H
+#define PDL_LIB_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,4 +152,4 @@ bool pdl_scan_ptx_is_forced(void);
 /* What is known of code that may be either. */
 struct pdl_scan_answer pdl_scan_either(struct pdl_scan_answer a, struct pdl_scan_answer b);
 
-#endif /* PDL_INSPECT_SCAN_H */
+#endif /* PDL_LIB_SCAN_H */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: whether a launch may overlap, and if not, why. Every such decision is made here.
+/* The gate: what kernel, device, code and process say about an overlap. A launch asks pdl_launch_decide()
+ * (launch/lower.h), which asks here.
  *
  * The first that holds is the reason:
- *   NOT_REQUESTED  the descriptor asks for no overlap
  *   DISABLED       the environment or a policy turned overlap off (launch/policy.h)
  *   EXCLUDED       the kernel is in the list of a policy
  *   DEVICE         the device has no Programmatic Dependent Launch
  *   COOPERATIVE    the launch is cooperative
  *   CODE           the code was compiled without its waits
  *   NO_WAIT        the code is known not to wait
- *   WAITS_UNKNOWN  or nobody knows
- *   STRICT         or it is not proved to wait before it touches memory, in strict mode
- *   RACE           or libpdl-inspect finds a race in it
- * What is granted then, the policies may still take away.
+ *   WAITS_UNKNOWN  it is unknown whether it does
+ *   STRICT         the kernel is not proved to wait before it touches memory, in strict mode
+ *   RACE           libpdl-inspect finds a race in the kernel
+ * A policy may still withdraw what is granted.
  */
 #ifndef PDL_LIB_GATE_H
 #define PDL_LIB_GATE_H

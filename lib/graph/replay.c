@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Chains: replays, changes between them, and the end of a chain.
  *
- * Only what cuGraphExecKernelNodeSetParams changes is changed in a built chain. cuGraphExecUpdate
- * is no way to change attributes: it was seen to report success and to leave the cluster as it was.
+ * In a built chain only parameters of nodes change, by cuGraphExecKernelNodeSetParams and cuGraphExecNodeSetParams.
+ * cuGraphExecUpdate cannot change attributes: it reported success and left the cluster as it was.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -195,7 +195,7 @@ pdl_status pdl_launch(pdl_kernel *kernel, const pdl_launch_desc *desc, void *con
 
 _Static_assert(PDL_ATTRIBUTE_MAX * sizeof(uint32_t) <=
                    sizeof(((pdl_launch_report *)NULL)->attributes),
-               "a report holds every attribute of a launch; further ones need a field at its end");
+               "a report holds every attribute of a launch");
 
 static void describe(pdl_kernel *kernel, const struct pdl_lowered *lowered,
                      pdl_launch_report *report)

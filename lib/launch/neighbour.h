@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel in front. A wait covers its end, which is also the end of what that kernel overlaps only if it
- * waits itself. Which kernels do is known of nodes that libpdl made, by their functions. */
+/* Functions that are known to wait, and the check of a node's kernel before. A wait covers the end of the kernel before.
+ * It covers what that kernel overlaps only if that kernel waits too. libpdl knows this of nodes that it made. */
 #ifndef PDL_LIB_NEIGHBOUR_H
 #define PDL_LIB_NEIGHBOUR_H
 
@@ -15,7 +15,7 @@ struct pdl_neighbour {
 void pdl_neighbour_note(struct pdl_neighbour *neighbour, CUfunction function);
 void pdl_neighbour_forget(const struct pdl_neighbour *neighbour);
 
-/* Whether a kernel node overlaps what is in front of it and is not known to wait. */
+/* Whether a kernel node overlaps the kernel before it and is not known to wait: then a wait for it covers too little. */
 pdl_status pdl_neighbour_check(const struct pdl_driver *driver, CUgraphNode node, bool *breaks);
 
 #endif /* PDL_LIB_NEIGHBOUR_H */

@@ -12,8 +12,8 @@
 #include "os/file.h"
 #include "os/lock.h"
 
-static struct pdl_policies environment; /* stands above the program's */
-static _Atomic(const struct pdl_policies *) current = &environment;
+static struct pdl_policies by_environment; /* stands above the program's */
+static _Atomic(const struct pdl_policies *) current = &by_environment;
 
 /* ---- setting -------------------------------------------------------------------------------- */
 
@@ -54,12 +54,12 @@ static void look(void)
         (void)atomic_fetch_or(&pdl_gate_special, (unsigned)PDL_GATE_LOG);
     }
     const pdl_error before = *pdl_last_error();
-    if (fill(&environment, &given) != PDL_SUCCESS) {
+    if (fill(&by_environment, &given) != PDL_SUCCESS) {
         (void)fprintf(stderr, "libpdl: PDL_OVERLAP_EXCLUDE: %s\n", pdl_last_error()->message);
         pdl_error_restore(&before); /* no call fails for it */
     }
     if (given.capture_only || given.exclude != NULL) {
-        publish(&environment);
+        publish(&by_environment);
     }
 }
 
@@ -149,14 +149,14 @@ bool pdl_policy_excludes(const struct pdl_policies *policies, const char *name)
 {
     char room[PDL_PLAIN_NAME];
     const char *const plain = pdl_name_plain(name, room);
-    return excludes(&environment, name, plain) || excludes(policies, name, plain);
+    return excludes(&by_environment, name, plain) || excludes(policies, name, plain);
 }
 
 bool pdl_policy_allows(const struct pdl_driver *driver, const pdl_launch_desc *desc)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUstream stream = pdl_desc_stream(desc);
-    if (!environment.capture_only && !pdl_policy_now()->capture_only) {
+    if (!by_environment.capture_only && !pdl_policy_now()->capture_only) {
         return true;
     }
     /* The legacy stream captures nothing, and must not be asked while others capture. What the driver fails to
