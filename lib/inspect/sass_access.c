@@ -187,7 +187,6 @@ static const uint16_t harmless[] = {
     0x1b1, /* SYNCS */
     0x1b2, /* SYNCS */
     0x1b7, /* UTMACMDFLUSH */
-    0x1b9, /* UTMACCTL */
     0x1bc, /* UBLKPF */
     0x1c3, /* S2UR */
     0x1c4, /* REDUX */

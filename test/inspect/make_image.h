@@ -48,6 +48,7 @@ enum {
     OP_ATOMIC_DOUBLE = 0x79a2,
     OP_STORE_SURFACE = 0x7f9b, /* SUST.P */
     OP_DISCARD = 0x798f,       /* CCTL.RML2 */
+    OP_FETCH_MAP = 0x79b9,     /* UTMACCTL.PF */
     OP_EXIT_IF = 0x094d,
     OP_STRANGE = 0x71ff, /* of no known number */
     OP_REGION = 0x7945,  /* BSSY: names where threads meet */

@@ -49,7 +49,7 @@ def write_project(folder, text, source):
         (folder / (name + ".cu")).write_text(KERNEL % name, encoding="utf-8")
     for name in re.findall(r"\b\w+\.c\b", text):
         (folder / name).write_text("#include <pdl/pdl.h>\nint main(void)\n{\n    return pdl_version() == 0;\n}\n", encoding="utf-8")
-    for name in re.findall(r"[\w-]+\.txt\b", text):
+    for name in re.findall(r"[\w-]+\.txt\b|\.pdl-lint\b", text):
         if name != "CMakeLists.txt":
             (folder / name).write_text("", encoding="utf-8")
     os.symlink(source, folder / "libpdl")
