@@ -117,12 +117,3 @@ TEST(a_cluster_that_the_driver_refuses_is_named)
     assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_CLUSTER, "cluster",
                    "CUDA_ERROR_INVALID_VALUE", "12", "fc2");
 }
-
-TEST(no_context_is_told_by_the_launch)
-{
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
-    mock_set_current(-1);
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_NO_CONTEXT, NULL,
-                   "CUDA_ERROR_INVALID_CONTEXT");
-}

@@ -103,27 +103,6 @@ TEST(a_new_error_leaves_nothing_of_the_old_one)
     assert_null(pdl_last_error()->call);
 }
 
-static void *failing_thread(void *argument)
-{
-    (void)argument;
-    pdl_launch_desc desc = plain_desc();
-    (void)pdl_launch(NULL, &desc, NULL);
-    return (void *)(intptr_t)(pdl_last_error()->status == PDL_ERROR_INVALID_ARGUMENT &&
-                              strcmp(pdl_last_error()->field, "kernel") == 0);
-}
-
-TEST(each_thread_has_its_own_last_error)
-{
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    pthread_t thread;
-    void *right = NULL;
-    assert_refused(pdl_device_get(99, &info), PDL_ERROR_INVALID_DEVICE, NULL, "99");
-    assert_int_equal(pthread_create(&thread, NULL, failing_thread, NULL), 0);
-    assert_int_equal(pthread_join(thread, &right), 0);
-    assert_true(right != NULL);
-    assert_int_equal(pdl_last_error()->status, PDL_ERROR_INVALID_DEVICE);
-}
-
 TEST(a_sentence_that_is_too_long_is_cut_and_still_ends)
 {
     char *name = malloc(5000);

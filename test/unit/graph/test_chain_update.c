@@ -64,19 +64,6 @@ UPDATE_TEST(values_may_be_set_before_the_build)
     assert_ran(3, 33);
 }
 
-UPDATE_TEST(new_values_are_copied)
-{
-    struct values *values = malloc(sizeof(*values));
-    assert_non_null(values);
-    *values = values_of(77);
-    assert_ok(pdl_chain_set_args(chain, 1, VALUES(*values)));
-    *values = values_of(78);
-    free(values);
-    assert_replay(0, 77, 2, 3);
-    assert_ok(pdl_chain_build(chain));
-    assert_replay(0, 77, 2, 3);
-}
-
 UPDATE_TEST(the_shape_changes_without_a_rebuild)
 {
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
@@ -192,17 +179,6 @@ UPDATE_TEST(attributes_and_overlap_need_a_rebuild)
     assert_chain(chain, "k k0f k1p k2p");
 }
 
-UPDATE_TEST(a_shape_changes_also_where_there_are_attributes)
-{
-    pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .cluster = {2}, .priority = -1);
-    start_with(&desc);
-    desc.grid[0] = 66;
-    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
-    assert_replay(0, 1, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 66);
-    assert_int_equal(mock_ran(1)->params.attribute_count, 2);
-}
-
 /* Only a build decides: neither a switch nor a descriptor changes the edges that are there. */
 UPDATE_TEST(what_was_built_is_explained_and_is_what_may_be_required)
 {
@@ -298,16 +274,6 @@ UPDATE_TEST(what_a_descriptor_points_to_is_copied)
     assert_int_equal(node_of(chain, 1)->params.attribute_count, 0);
 }
 
-/* AUTO and REQUIRE are the same edges where both are granted. */
-UPDATE_TEST(require_instead_of_auto_needs_no_rebuild)
-{
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
-    desc.grid[0] = 3;
-    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
-    assert_replay(0, 1, 2, 3);
-    assert_int_equal(mock_ran(1)->params.grid[0], 3);
-}
-
 UPDATE_TEST(after_a_reset_anything_can_be_changed)
 {
     pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
@@ -324,18 +290,6 @@ UPDATE_TEST(after_a_reset_anything_can_be_changed)
     assert_int_equal(mock_ran(2)->params.grid[0], 64);
     assert_int_equal(mock_ran(2)->params.attribute_count, 2);
     assert_chain(chain, "k k0p k1f k2p");
-}
-
-/* Links that were built and those that were not are told apart by whether the chain is built. */
-UPDATE_TEST(a_chain_with_a_new_link_can_be_changed_freely)
-{
-    const pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_NONE);
-    (void)add_link(chain, kernel, PDL_OVERLAP_AUTO, 4);
-    const unsigned calls = mock.calls[MOCK_cuGraphExecKernelNodeSetParams];
-    assert_ok(pdl_chain_set_desc(chain, 1, &desc));
-    assert_int_equal(mock.calls[MOCK_cuGraphExecKernelNodeSetParams], calls);
-    assert_ok(pdl_chain_build(chain));
-    assert_chain(chain, "k k0f k1p k2p k3p");
 }
 
 UPDATE_TEST(many_changes_in_any_order_leave_no_stale_value)

@@ -369,3 +369,55 @@ FIELD_TEST(the_callers_descriptor_is_not_changed)
     assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
     assert_memory_equal(&desc, &before, sizeof(desc));
 }
+
+/* A copy of the descriptor's first bytes in memory of exactly that size, so that the sanitizers and
+ * valgrind see whoever reads on. */
+static pdl_launch_desc *resized(const pdl_launch_desc *from, size_t size)
+{
+    unsigned char *bytes = malloc(size);
+    const uint32_t size_field = (uint32_t)size;
+    assert_non_null(bytes);
+    memcpy(bytes, from, size);
+    memcpy(bytes, &size_field, sizeof(size_field));
+    return (pdl_launch_desc *)(void *)bytes;
+}
+
+/* A descriptor that ends after any field is one of the full size in which what follows is zero. */
+FIELD_TEST(what_an_older_descriptor_lacks_is_default)
+{
+#define END(member) offsetof(pdl_launch_desc, member) + sizeof(((pdl_launch_desc *)0)->member)
+    static const size_t others[] = {END(block), END(dynamic_shared_memory), END(stream),
+                                    END(trigger_at_block_start), END(reserved)};
+#undef END
+    static char stream;
+    pdl_launch_desc desc = DESC(.dynamic_shared_memory = 1024);
+    for (size_t i = 0; i < field_case_count; i++) {
+        set_field(&field_cases[i], &desc);
+    }
+    desc.cooperative = 0; /* so that the overlap is there too */
+    desc.stream = (CUstream)(void *)&stream;
+    unsigned most = 0;
+    for (size_t i = 0; i < COUNT_OF(others) + field_case_count; i++) {
+        const size_t end = i < COUNT_OF(others) ? others[i] : field_cases[i - COUNT_OF(others)].end;
+        pdl_launch_desc *older = resized(&desc, end);
+        pdl_launch_desc same;
+        memset(&same, 0, sizeof(same));
+        memcpy(&same, older, end);
+        same.size = (uint32_t)sizeof(same);
+        assert_ok(pdl_launch(kernels[FROM_FUNCTION], &same, NULL));
+        const struct mock_launch want = *mock_last_launch();
+        assert_ok(pdl_launch(kernels[FROM_FUNCTION], older, NULL));
+        const struct mock_launch *got = mock_last_launch();
+        struct expected expected = {.count = want.attribute_count};
+        memcpy(expected.attributes, want.attributes, sizeof(expected.attributes));
+        assert_attributes(got, &expected);
+        assert_explained(kernels[FROM_FUNCTION], older, got);
+        assert_int_equal(got->config.gridDimX, 132);
+        assert_int_equal(got->config.blockDimX, 256);
+        assert_int_equal(got->config.sharedMemBytes, want.config.sharedMemBytes);
+        assert_ptr_equal(got->config.hStream, want.config.hStream);
+        most = got->attribute_count > most ? got->attribute_count : most;
+        free(older);
+    }
+    assert_int_equal(most, field_case_count - 1);
+}
