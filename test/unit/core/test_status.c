@@ -81,15 +81,6 @@ PLAIN_TEST(before_any_failure_the_last_error_is_success)
     assert_null(seen.field);
 }
 
-TEST(the_last_error_outlives_a_success)
-{
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    assert_invalid(pdl_device_get(0, NULL), NULL, "");
-    const pdl_error before = *pdl_last_error();
-    assert_int_equal(pdl_device_get(0, &info), PDL_SUCCESS);
-    assert_memory_equal(pdl_last_error(), &before, sizeof(before));
-}
-
 TEST(a_new_error_leaves_nothing_of_the_old_one)
 {
     pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);

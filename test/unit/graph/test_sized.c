@@ -112,6 +112,8 @@ static int setup(void **state)
     return 0;
 }
 
+SIZED_TESTS(setup, mock_teardown)
+
 TEST_WITH(inputs_may_be_shorter_to_a_point_and_longer_where_that_is_zero, setup, mock_teardown)
 {
     const pdl_launch_desc desc = plain_desc();
@@ -158,10 +160,4 @@ TEST_WITH(inputs_may_be_shorter_to_a_point_and_longer_where_that_is_zero, setup,
             free(bytes);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest sized[] = {SIZED_TESTS(setup, mock_teardown)};
-    return cmocka_run_group_tests(sized, NULL, NULL) + run_all_tests(NULL, NULL);
 }

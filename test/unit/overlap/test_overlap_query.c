@@ -211,46 +211,38 @@ PAIR_TEST(clusters_leave_it_open)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-PAIR_TEST(the_room_beside_the_primary_is_counted)
+/* Both grids and the room for them; 5 blocks of the primary go on each of 132 SMs. Counts are those of waves, blocks in the
+ * last, the most on an SM, the SMs with so many, the fewest, and what fits beside both. */
+static const struct number_row {
+    const char *name;
+    uint32_t blocks[2];
+    uint32_t counts[7];
+    uint32_t total;
+} number_rows[] = {
+    {"the room beside the primary is counted", {396, 1000}, {1, 396, 3, 132, 3, 2, 2}, 264},
+    {"more than the grid never fits", {396, 7}, {1, 396, 3, 132, 3, 2, 2}, 7},
+    {"the last wave of several counts", {1460, 1000}, {3, 140, 2, 8, 1, 3, 4}, 8 * 3 + 124 * 4},
+};
+
+TEST_ROWS(numbers_of_a_pair, number_rows, set_up, mock_teardown)
 {
+    pair.primary_desc.grid[0] = row->blocks[0];
+    pair.secondary_desc.grid[0] = row->blocks[1];
     const pdl_overlap_report report = query();
+    const uint32_t got[] = {report.primary_waves,    (uint32_t)report.last_wave,
+                            report.most_on_sm,       report.sms_with_most,
+                            report.fewest_on_sm,     report.fit_beside_most,
+                            report.fit_beside_fewest};
+    assert_memory_equal(got, row->counts, sizeof(got));
+    assert_int_equal(report.fit_total, row->total);
     assert_int_equal(report.device, 0);
     assert_int_equal(report.sms, 132);
-    assert_int_equal(report.primary_blocks, 396);
-    assert_int_equal(report.secondary_blocks, 1000);
+    assert_int_equal(report.primary_blocks, row->blocks[0]);
+    assert_int_equal(report.secondary_blocks, row->blocks[1]);
     assert_int_equal(report.primary_per_sm, 5);
     assert_int_equal(report.secondary_per_sm, 5);
-    assert_int_equal(report.primary_waves, 1);
-    assert_int_equal(report.last_wave, 396);
-    assert_int_equal(report.most_on_sm, 3);
-    assert_int_equal(report.sms_with_most, 132);
-    assert_int_equal(report.fewest_on_sm, 3);
     assert_int_equal(report.idle_sms, 0);
-    assert_int_equal(report.fit_beside_most, 2);
-    assert_int_equal(report.fit_beside_fewest, 2);
-    assert_int_equal(report.fit_total, 264);
     assert_int_equal(report.first_out, PDL_CONDITION_SHARED_MEMORY);
-}
-
-PAIR_TEST(more_than_the_grid_never_fits)
-{
-    pair.secondary_desc.grid[0] = 7;
-    assert_int_equal(query().fit_total, 7);
-}
-
-PAIR_TEST(the_last_wave_of_several_is_what_counts)
-{
-    pair.primary_desc.grid[0] = 2 * 660 + 140; /* 5 on each of 132 SMs twice, and 140 more */
-    const pdl_overlap_report report = query();
-    assert_int_equal(report.primary_waves, 3);
-    assert_int_equal(report.last_wave, 140);
-    assert_int_equal(report.most_on_sm, 2);
-    assert_int_equal(report.sms_with_most, 8);
-    assert_int_equal(report.fewest_on_sm, 1);
-    assert_int_equal(report.idle_sms, 0);
-    assert_int_equal(report.fit_beside_most, 3);
-    assert_int_equal(report.fit_beside_fewest, 4);
-    assert_int_equal(report.fit_total, 8 * 3 + 124 * 4);
 }
 
 PAIR_TEST(a_wave_that_is_full_is_not_an_empty_one)

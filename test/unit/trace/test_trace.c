@@ -170,15 +170,6 @@ TRACE_TEST(reserving_asks_the_driver_nothing)
     assert_int_equal(mock_total_calls(), calls);
 }
 
-TRACE_TEST(collecting_again_takes_nothing_away)
-{
-    pdl_trace *trace = make(10);
-    const pdl_trace_launch launch = reserve(trace, "a", "s", 4);
-    play_all(&launch, 4, epoch);
-    assert_int_equal(collect(trace, NULL).blocks, 4);
-    assert_int_equal(collect(trace, NULL).blocks, 4);
-}
-
 TRACE_TEST(two_runs_begin_at_one_point)
 {
     pdl_timeline *timeline = make_timeline();
@@ -205,12 +196,6 @@ TRACE_TEST(a_replay_writes_over_the_one_before)
     }
     assert_int_equal(collect(trace, &timeline).blocks, 4);
     assert_int_equal(sum_up(timeline, NULL).span_ns, 500);
-}
-
-TRACE_TEST(an_empty_trace_is_no_error)
-{
-    pdl_trace *trace = make(10);
-    assert_int_equal(collect(trace, NULL).launches, 0);
 }
 
 /* ---- what is lost ----------------------------------------------------------------------------- */
