@@ -61,9 +61,10 @@ void check_newer_outputs(void)
 
 void check_invalid_sizes(void)
 {
-    static const uint32_t sizes[] = {0,       1,          2,          3,         SIZED_MOST + 1,
-                                     0x10000, 0x80000000, 0xa5a5a5a5, UINT32_MAX};
     for (size_t i = 0; i < sized_output_count; i++) {
+        const uint32_t below = sized_outputs[i].smallest - 1;
+        const uint32_t sizes[] = {0,       1,          2,          below,     SIZED_MOST + 1,
+                                  0x10000, 0x80000000, 0xa5a5a5a5, UINT32_MAX};
         for (size_t j = 0; j < COUNT_OF(sizes); j++) {
             unsigned char *bytes = sized_made(4);
             memcpy(bytes, &sizes[j], sizeof(sizes[j]));

@@ -93,8 +93,6 @@ TEST(an_info_needs_a_kernel_a_device_and_a_place)
         assert_refused(pdl_kernel_get(kernel, devices[i], &info), PDL_ERROR_INVALID_DEVICE,
                        "device", number);
     }
-    info.size = 0;
-    assert_refused(pdl_kernel_get(kernel, 0, &info), PDL_ERROR_DESC_SIZE, "size", "info", "0");
 }
 
 TEST(a_declaration_must_be_one_of_three)

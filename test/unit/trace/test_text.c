@@ -44,6 +44,9 @@ static const struct text_row {
     {"and not cut within a name", xml, "&&&&&&&&&", "&amp;&amp;&amp;&amp;&amp;&amp;&amp;…"},
     {"JSON keeps what Unicode has, and the rest is replaced", pdl_text_put_json,
      "\"\\\n\xc2\x9b\xff\xf3\xa0\x81\x81ä", "\"\\\"\\\\\\u000a\\u009b\ufffd\\udb40\\udc41ä\""},
+    {"also the last of each length that is too long", pdl_text_put_json,
+     "\xc1\xbf\xe0\x9f\xbf\xf0\x8f\xbf\xbf",
+     "\"\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\""},
 };
 
 TEST_ROWS(texts_are_put, rows, NULL, NULL)
