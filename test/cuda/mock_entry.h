@@ -271,6 +271,7 @@ mock_graph *mock_graph_of_number(unsigned number);
 bool mock_has_event(CUevent event, const char *call); /* notes misuse if not */
 bool mock_has_graph(CUgraph graph, const char *call); /* notes misuse if not */
 bool mock_has_node(CUgraphNode node, const char *call);
+bool mock_has_type(CUgraphNode node, CUgraphNodeType type, const char *call);
 CUresult mock_copy_params(struct mock_node_params *to, const CUDA_KERNEL_NODE_PARAMS *from,
                           const char *call);
 struct mock_kernel *mock_kernel_of_params(const struct mock_node_params *params, int *device);

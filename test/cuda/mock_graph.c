@@ -44,16 +44,20 @@ bool mock_has_node(CUgraphNode node, const char *call)
     return false;
 }
 
-static bool has_kernel_node(CUgraphNode node, const char *call)
+bool mock_has_type(CUgraphNode node, CUgraphNodeType type, const char *call)
 {
     if (!mock_has_node(node, call)) {
         return false;
     }
-    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-        mock_misused("%s was called with a node that is not a kernel", call);
-        return false;
+    if (node->type != type) {
+        mock_misused("%s was called with a node of type %d", call, (int)node->type);
     }
-    return true;
+    return node->type == type;
+}
+
+static bool has_kernel_node(CUgraphNode node, const char *call)
+{
+    return mock_has_type(node, CU_GRAPH_NODE_TYPE_KERNEL, call);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -451,29 +455,44 @@ CUresult mock_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
     return mock_leave(CUDA_SUCCESS);
 }
 
-CUresult mock_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
-                              CUgraphEdgeData *data, size_t *count)
+/* The edges of a graph, or those that end in a node. */
+static CUresult list_edges(const mock_graph *graph, const mock_node *into, CUgraphNode *from,
+                           CUgraphNode *to, CUgraphEdgeData *data, size_t *count)
 {
-    MOCK_ENTER(cuGraphGetEdges);
     size_t total = 0;
-    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphGetEdges"), CUDA_ERROR_INVALID_VALUE);
-    MOCK_MISUSED_IF((from == NULL) != (to == NULL) || (from == NULL && data != NULL),
-                    CUDA_ERROR_INVALID_VALUE,
-                    "cuGraphGetEdges was called with some of its arrays only");
+    if (from == NULL && data != NULL) {
+        mock_misused("the edges of a graph were asked for with some of the arrays only");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     for (const struct mock_edge *edge = graph->edges; edge != NULL; edge = edge->next) {
+        if (into != NULL && edge->to != into) {
+            continue;
+        }
         if (from != NULL && total < *count) {
             from[total] = edge->from;
-            to[total] = edge->to;
+            if (to != NULL) {
+                to[total] = edge->to;
+            }
             if (data != NULL) {
                 data[total] = edge->data;
             } else if (edge->data.type != 0 || edge->data.from_port != 0) {
-                return mock_leave(CUDA_ERROR_LOSSY_QUERY);
+                return CUDA_ERROR_LOSSY_QUERY;
             }
         }
         total++;
     }
     *count = from != NULL && *count < total ? *count : total;
-    return mock_leave(CUDA_SUCCESS);
+    return CUDA_SUCCESS;
+}
+
+CUresult mock_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                              CUgraphEdgeData *data, size_t *count)
+{
+    MOCK_ENTER(cuGraphGetEdges);
+    MOCK_FAIL_IF(!mock_has_graph(graph, "cuGraphGetEdges"), CUDA_ERROR_INVALID_VALUE);
+    MOCK_MISUSED_IF((from == NULL) != (to == NULL), CUDA_ERROR_INVALID_VALUE,
+                    "cuGraphGetEdges was called with some of its arrays only");
+    return mock_leave(list_edges(graph, NULL, from, to, data, count));
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -484,26 +503,8 @@ CUresult mock_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependen
                                          CUgraphEdgeData *data, size_t *count)
 {
     MOCK_ENTER(cuGraphNodeGetDependencies);
-    size_t total = 0;
     MOCK_FAIL_IF(!mock_has_node(node, "cuGraphNodeGetDependencies"), CUDA_ERROR_INVALID_VALUE);
-    MOCK_MISUSED_IF(dependencies == NULL && data != NULL, CUDA_ERROR_INVALID_VALUE,
-                    "cuGraphNodeGetDependencies was called with some of its arrays only");
-    for (const struct mock_edge *edge = node->graph->edges; edge != NULL; edge = edge->next) {
-        if (edge->to != node) {
-            continue;
-        }
-        if (dependencies != NULL && total < *count) {
-            dependencies[total] = edge->from;
-            if (data != NULL) {
-                data[total] = edge->data;
-            } else if (edge->data.type != 0 || edge->data.from_port != 0) {
-                return mock_leave(CUDA_ERROR_LOSSY_QUERY);
-            }
-        }
-        total++;
-    }
-    *count = dependencies != NULL && *count < total ? *count : total;
-    return mock_leave(CUDA_SUCCESS);
+    return mock_leave(list_edges(node->graph, node, dependencies, NULL, data, count));
 }
 
 CUresult mock_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)

@@ -279,77 +279,13 @@ static void read_directives(const char *from, const char *end, struct mock_kerne
     kernel->counts_clusters = find_word(from, end, ".blocksareclusters") != NULL;
 }
 
-/* The records of a section .nv.info.NAME: a format, 4 with a size and bytes, and a number. */
-static void read_records(const unsigned char *at, size_t size, struct mock_kernel *kernel)
-{
-    while (size >= 4) {
-        uint32_t numbers[3] = {1, 1, 1};
-        const size_t value = at[0] == 4 ? at[2] + 256u * at[3] : 0;
-        if (value > size - 4) {
-            return;
-        }
-        memcpy(numbers, at + 4, value < sizeof(numbers) ? value : sizeof(numbers));
-        if (at[1] == 0x05 || at[1] == 0x10) {
-            set_threads(kernel, numbers);
-            if (at[1] == 0x10) {
-                memcpy(kernel->block, numbers, sizeof(kernel->block));
-            }
-        } else if (at[1] == 0x3f) {
-            kernel->most_cluster = numbers[0];
-        } else if (at[1] == 0x3d) {
-            set_cluster(kernel, numbers);
-        } else if (at[1] == 0x3e) {
-            set_on_all(kernel, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 1);
-        } else if (at[1] == 0x5b) {
-            kernel->counts_clusters = true;
-        }
-        at += 4 + value;
-        size -= 4 + value;
-    }
-}
-
-/* Of a cubin, be it in a fatbin that is not compressed. */
-static void read_sections(const struct CUlib_st *image, struct mock_kernel *kernel)
-{
-    struct pdl_elf64_ehdr header;
-    const unsigned char *const bytes = memmem(image->bytes, image->size, PDL_ELFMAG, PDL_SELFMAG);
-    const size_t size = bytes != NULL ? image->size - (size_t)(bytes - image->bytes) : 0;
-    if (size < sizeof(header)) {
-        return;
-    }
-    memcpy(&header, bytes, sizeof(header));
-    struct pdl_elf64_shdr names;
-    struct pdl_elf64_shdr section;
-    char wanted[256];
-    (void)snprintf(wanted, sizeof(wanted), ".nv.info.%s", kernel->name);
-    if (header.e_shoff > size || (size - header.e_shoff) / sizeof(names) < header.e_shnum ||
-        header.e_shstrndx >= header.e_shnum) {
-        return;
-    }
-    memcpy(&names, bytes + header.e_shoff + header.e_shstrndx * sizeof(names), sizeof(names));
-    for (unsigned i = 0; i < header.e_shnum && names.sh_offset < size; i++) {
-        memcpy(&section, bytes + header.e_shoff + i * sizeof(section), sizeof(section));
-        const size_t room = size - (size_t)names.sh_offset;
-        if (section.sh_name < room && section.sh_offset < size &&
-            section.sh_size <= size - section.sh_offset &&
-            strlen(wanted) < room - section.sh_name &&
-            strcmp((const char *)bytes + names.sh_offset + section.sh_name, wanted) == 0) {
-            read_records(bytes + section.sh_offset, (size_t)section.sh_size, kernel);
-        }
-    }
-}
-
-/* The list in parentheses after `.entry name` of PTX text, and what stands behind it. A kernel of a binary image has
- * only the latter here. */
+/* The list in parentheses after `.entry name` of PTX text, and what stands behind it. Nothing is
+ * read of a binary image. */
 static void read_parameters(const struct CUlib_st *image, struct mock_kernel *kernel)
 {
     const char *text = (const char *)image->bytes;
     const char *end = text + image->size;
-    if (!image->is_text) {
-        read_sections(image, kernel);
-        return;
-    }
-    for (const char *at = find_word(text, end, ".entry"); at != NULL;
+    for (const char *at = image->is_text ? find_word(text, end, ".entry") : NULL; at != NULL;
          at = find_word(at + 1, end, ".entry")) {
         const char *name = at + strlen(".entry");
         const size_t length = strlen(kernel->name);

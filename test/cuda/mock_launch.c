@@ -25,29 +25,16 @@ struct mock_launch *mock_next_launch(CUlaunchAttribute *attributes, unsigned cou
 
 CUresult mock_check_attribute(const CUlaunchAttribute *attribute)
 {
-    switch ((int)attribute->id) {
-    case 3: /* a stream's, not a launch's */
+    static const int since[] = {
+        [11] = 12080, [12] = 12030, [14] = 12050, [16] = 13000, [17] = 13020, [18] = 13020};
+    const unsigned id = (unsigned)attribute->id;
+    /* 3 is a stream's, and 13 a captured launch's only, which this driver cannot do. */
+    if (id >= sizeof(since) / sizeof(since[0]) || id == 3 || id == 13 ||
+        mock.table.version < since[id]) {
         return CUDA_ERROR_INVALID_VALUE;
-    case 7:
-    case 12:
-        if ((int)attribute->id == 12 && mock.table.version < 12030) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        return mock_check_event(attribute->value.programmaticEvent.event);
-    case 13: /* only while capturing, which this driver cannot do */
-        return CUDA_ERROR_INVALID_VALUE;
-    case 14:
-        return mock.table.version < 12050 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case 11:
-        return mock.table.version < 12080 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case 16:
-        return mock.table.version < 13000 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case 17:
-    case 18:
-        return mock.table.version < 13020 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    default:
-        return (unsigned)attribute->id > 18 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     }
+    return id == 7 || id == 12 ? mock_check_event(attribute->value.programmaticEvent.event)
+                               : CUDA_SUCCESS;
 }
 
 /* What the real driver checks of a launch, of which unit tests make such that it would refuse. */

@@ -32,28 +32,26 @@ static unsigned word_of(const CUlaunchAttributeValue *value, size_t index)
 
 static void add_attribute(struct line *line, const CUlaunchAttribute *attribute)
 {
+    static const char *const words[] = {[2] = "COOPERATIVE",
+                                        [5] = "CLUSTER_SCHEDULING_POLICY_PREFERENCE",
+                                        [6] = "PROGRAMMATIC_STREAM_SERIALIZATION",
+                                        [10] = "MEM_SYNC_DOMAIN",
+                                        [13] = "DEVICE_UPDATABLE_KERNEL_NODE",
+                                        [14] = "PREFERRED_SHARED_MEMORY_CARVEOUT",
+                                        [16] = "NVLINK_UTIL_CENTRIC_SCHEDULING"};
     const CUlaunchAttributeValue *value = &attribute->value;
-    switch ((int)attribute->id) {
+    const int id = (int)attribute->id;
+    switch (id) {
     case 1:
         add(line, "ACCESS_POLICY_WINDOW={base=%p,bytes=%zu,hit_ratio=%g,hit=%d,miss=%d}",
             value->accessPolicyWindow.base_ptr, value->accessPolicyWindow.num_bytes,
             (double)value->accessPolicyWindow.hitRatio, (int)value->accessPolicyWindow.hitProp,
             (int)value->accessPolicyWindow.missProp);
         break;
-    case 2:
-        add(line, "COOPERATIVE=%d", value->cooperative);
-        break;
     case 4:
     case 11:
-        add(line, "%s=%u,%u,%u",
-            (int)attribute->id == 4 ? "CLUSTER_DIMENSION" : "PREFERRED_CLUSTER_DIMENSION",
+        add(line, "%s=%u,%u,%u", id == 4 ? "CLUSTER_DIMENSION" : "PREFERRED_CLUSTER_DIMENSION",
             word_of(value, 0), word_of(value, 1), word_of(value, 2));
-        break;
-    case 5:
-        add(line, "CLUSTER_SCHEDULING_POLICY_PREFERENCE=%u", word_of(value, 0));
-        break;
-    case 6:
-        add(line, "PROGRAMMATIC_STREAM_SERIALIZATION=%u", word_of(value, 0));
         break;
     case 7:
         add(line, "PROGRAMMATIC_EVENT={event=%p,flags=%d,trigger_at_block_start=%d}",
@@ -67,24 +65,16 @@ static void add_attribute(struct line *line, const CUlaunchAttribute *attribute)
         add(line, "MEM_SYNC_DOMAIN_MAP=%u,%u", value->memSyncDomainMap.default_,
             value->memSyncDomainMap.remote);
         break;
-    case 10:
-        add(line, "MEM_SYNC_DOMAIN=%u", word_of(value, 0));
-        break;
     case 12:
         add(line, "LAUNCH_COMPLETION_EVENT={event=%p,flags=%u}",
             (void *)value->programmaticEvent.event, word_of(value, 2));
         break;
-    case 13:
-        add(line, "DEVICE_UPDATABLE_KERNEL_NODE=%u", word_of(value, 0));
-        break;
-    case 14:
-        add(line, "PREFERRED_SHARED_MEMORY_CARVEOUT=%u", word_of(value, 0));
-        break;
-    case 16:
-        add(line, "NVLINK_UTIL_CENTRIC_SCHEDULING=%u", word_of(value, 0));
-        break;
     default:
-        add(line, "ATTRIBUTE_%d", (int)attribute->id);
+        if (id > 0 && id < (int)(sizeof(words) / sizeof(words[0])) && words[id] != NULL) {
+            add(line, "%s=%u", words[id], word_of(value, 0));
+        } else {
+            add(line, "ATTRIBUTE_%d", id);
+        }
         break;
     }
 }

@@ -204,23 +204,12 @@ void mock_free_params(mock_node *node)
     }
 }
 
-static bool has_type(CUgraphNode node, CUgraphNodeType type, const char *call)
-{
-    if (!mock_has_node(node, call)) {
-        return false;
-    }
-    if (node->type != type) {
-        mock_misused("%s was called with a node of type %d", call, (int)node->type);
-    }
-    return node->type == type;
-}
-
 /* Entries that tell one thing of a node of one type. */
 #define GETTER(name, type_, parameter, ...)                                                        \
     CUresult mock_##name(CUgraphNode node, parameter)                                              \
     {                                                                                              \
         MOCK_ENTER(name);                                                                          \
-        MOCK_FAIL_IF(!has_type(node, CU_GRAPH_NODE_TYPE_##type_, #name),                           \
+        MOCK_FAIL_IF(!mock_has_type(node, CU_GRAPH_NODE_TYPE_##type_, #name),                      \
                      CUDA_ERROR_INVALID_VALUE);                                                    \
         __VA_ARGS__;                                                                               \
         return mock_leave(CUDA_SUCCESS);                                                           \

@@ -32,21 +32,23 @@
 static const struct row {
     const char *name, *body, *rule, *place;
     pdl_proof proof;
+    pdl_known always; /* each thread waits */
 } rows[] = {
-    {"ordered", WAIT READ STORE, "", "", PDL_PROOF_PROVED},
-    {"reads_first", READ WAIT STORE, "read-before-wait", "rows.cu:5", PDL_PROOF_RACE},
-    {"writes_first", STORE WAIT READ, "write-before-wait", "rows.cu:9", PDL_PROOF_RACE},
-    {"one_thread", "@!first bra A;\n" WAIT "A:\n" READ, "partial-wait", "rows.cu:", PDL_PROOF_RACE},
+    {"ordered", WAIT READ STORE, "", "", PDL_PROOF_PROVED, PDL_YES},
+    {"reads_first", READ WAIT STORE, "read-before-wait", "rows.cu:5", PDL_PROOF_RACE, PDL_YES},
+    {"writes_first", STORE WAIT READ, "write-before-wait", "rows.cu:9", PDL_PROOF_RACE, PDL_YES},
+    {"one_thread", "@!first bra A;\n" WAIT "A:\n" READ, "partial-wait", "rows.cu:", PDL_PROOF_RACE,
+     PDL_NO},
     {"not_coherent", WAIT ".loc 1 5 0\nld.global.nc.u32 r, [g];\n" STORE, "nc-after-wait",
-     "rows.cu:5", PDL_PROOF_RACE},
+     "rows.cu:5", PDL_PROOF_RACE, PDL_YES},
     {"in_a_loop", "L:\n" READ WAIT "setp.ne.u32 q, r, 0;\n@q bra L;\n", "read-before-wait",
-     "rows.cu:5", PDL_PROOF_RACE},
+     "rows.cu:5", PDL_PROOF_RACE, PDL_YES},
     {"by_a_flag", "ld.param.u32 n, [p+4];\nsetp.eq.u32 q, n, 0;\n@q bra A;\n" WAIT "A:\n" READ, "",
-     "", PDL_PROOF_NOT_PROVED},
+     "", PDL_PROOF_NOT_PROVED, PDL_NO},
     {"accepted",
      "// pdl:allow read-before-wait: nobody writes it\n.loc 1 5 0\n"
      "// pdl:constant g\nld.global.u32 r, [g];\n" WAIT STORE,
-     "", "", PDL_PROOF_PROVED},
+     "", "", PDL_PROOF_PROVED, PDL_YES},
 };
 
 static pdl_kernel *make(const char *name, const void *image, size_t size)
@@ -124,20 +126,37 @@ static void check_known(pdl_kernel *kernel, pdl_proof proof)
           (proof == PDL_PROOF_RACE || proof == PDL_PROOF_NOT_ANALYSED));
 }
 
+/* An image of the same size at the same place, in which the wait has changed places with the read. */
+static void check_twins(void)
+{
+    char text[2048];
+    for (size_t i = 0; i < 2; i++) {
+        const int size = snprintf(text, sizeof(text), HEADER ENTRY("twin", "%s"), rows[i].body);
+        pdl_kernel *const kernel = make("twin", text, (size_t)size);
+        check_known(kernel, rows[i].proof);
+        pdl_kernel_destroy(kernel);
+    }
+}
+
 static void check_rows(const char *scenario)
 {
     const bool words = strcmp(scenario, "words") == 0;
     const bool strict = strcmp(scenario, "strict") == 0;
+    const bool missing = strcmp(scenario, "strict_missing") == 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *const row = &rows[i];
         pdl_kernel *const kernel = make_row(row);
         const bool race = row->proof == PDL_PROOF_RACE;
+        pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
+        CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS);
+        CHECK(info.waits_always == (uint32_t)(words || strict ? row->always : PDL_UNKNOWN));
         if (!words && !strict) {
-            check_launch(kernel, row->name, PDL_REASON_GRANTED, NULL);
+            check_launch(kernel, row->name, missing ? PDL_REASON_STRICT : PDL_REASON_GRANTED, NULL);
             check_known(kernel, PDL_PROOF_NOT_ANALYSED);
+            CHECK(pdl_kernel_declare(kernel, PDL_YES, PDL_NO) == PDL_SUCCESS);
+            check_launch(kernel, row->name, PDL_REASON_GRANTED, NULL);
         } else if (race) {
-            pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-            CHECK(pdl_kernel_get(kernel, 0, &info) == PDL_SUCCESS && info.proof_text != NULL);
+            CHECK(info.proof_text != NULL);
             const char *const text = info.proof_text != NULL ? info.proof_text : "";
             CHECK(strlen(text) > strlen(row->rule) + 25 && strstr(text, ": ") != NULL);
             check_launch(kernel, row->name, strict ? PDL_REASON_STRICT : PDL_REASON_RACE, row->rule,
@@ -156,11 +175,29 @@ static void check_rows(const char *scenario)
         }
         pdl_kernel_destroy(kernel);
     }
+    if (words || strict) {
+        check_twins();
+    }
+}
+
+/* What libpdl says on stderr: once, where strict mode has no libpdl-inspect. */
+static void check_said(const char *path, bool missing)
+{
+    static const char sentence[] = "PDL_OVERLAP_STRICT=1 needs libpdl-inspect.so.";
+    char said[4096] = "";
+    (void)fflush(stderr);
+    FILE *const file = fopen(path, "r");
+    CHECK(file != NULL && fread(said, 1, sizeof(said) - 1, file) < sizeof(said) - 1);
+    const char *const first = strstr(said, sentence);
+    CHECK((first != NULL) == missing && (first == NULL || strstr(first + 1, sentence) == NULL));
+    (void)fclose(file);
+    (void)unlink(path);
 }
 
 /* ---- wherever a kernel is from ---------------------------------------------------------------------- */
 
-/* PTX and a fatbin of all rows. */
+/* PTX and a fatbin of all rows. That of symbols is followed by another one, as linkers put them, in which a kernel of the
+ * same name never waits. */
 static char *all;
 static size_t all_size;
 static struct bytes all_fatbin;
@@ -175,9 +212,13 @@ static void make_all(void)
     }
     (void)fclose(text);
     all_size++; /* the NUL */
+    static const char never[] = HEADER ".visible .entry ordered() { ret; }\n";
+    struct bytes next = make_fatbin(MADE_PTX, 90, never, sizeof(never));
     all_fatbin = make_fatbin(MADE_PTX, 90, all, all_size);
-    CHECK(all_fatbin.size <= sizeof(device_code));
+    CHECK(all_fatbin.size + next.size <= sizeof(device_code));
     memcpy(device_code, all_fatbin.data, all_fatbin.size);
+    memcpy(device_code + all_fatbin.size, next.data, next.size);
+    bytes_free(&next);
     DRIVER_CALL(cuModuleLoadData, (CUmodule *, const void *), &all_module, all);
 }
 
@@ -190,6 +231,20 @@ static pdl_status from_fatbin(const char *name, pdl_kernel **kernel)
 {
     return kernel_from_image(all_fatbin.data, all_fatbin.size, name, kernel);
 }
+
+#ifdef PDL_HAVE_ZSTD
+static pdl_status from_compressed(const char *name, pdl_kernel **kernel)
+{
+    struct bytes bytes = {0};
+    const struct made_image image = {MADE_PTX, 90, all, all_size, NULL, NULL};
+    const size_t begin = fatbin_begin(&bytes);
+    (void)fatbin_add_table(&bytes, MADE_ZSTD, &image, 1);
+    fatbin_end(&bytes, begin);
+    const pdl_status status = kernel_from_image(bytes.data, bytes.size, name, kernel);
+    bytes_free(&bytes);
+    return status;
+}
+#endif
 
 static pdl_status from_file(const char *name, pdl_kernel **kernel)
 {
@@ -233,10 +288,21 @@ static void check_ways(void)
         const char *name;
         pdl_status (*make)(const char *name, pdl_kernel **kernel);
     } ways[] = {
-        {"PTX", from_ptx},           {"a fatbin", from_fatbin},
-        {"a file", from_file},       {"a function", from_function},
-        {"a CUkernel", from_kernel}, {"a symbol", from_symbol},
+        {"PTX", from_ptx},
+        {"a fatbin", from_fatbin},
+        {"a file", from_file},
+        {"a function", from_function},
+        {"a CUkernel", from_kernel},
+        {"a symbol", from_symbol},
+#ifdef PDL_HAVE_ZSTD
+        {"a compressed fatbin", from_compressed},
+#endif
     };
+    struct bytes cubin = make_cubin(&plain_cubin);
+    pdl_kernel *const machine_code = make("fc1", cubin.data, cubin.size);
+    check_launch(machine_code, "a cubin", PDL_REASON_GRANTED, "; proved", NULL);
+    pdl_kernel_destroy(machine_code);
+    bytes_free(&cubin);
     make_all();
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
@@ -487,8 +553,11 @@ int main(int argc, char **argv)
 {
     CUcontext context = NULL;
     const char *const scenario = argc == 2 || argc == 4 ? argv[1] : "";
+    char said_path[64];
+    (void)snprintf(said_path, sizeof(said_path), "proof.%s.%ld.stderr", scenario, (long)getpid());
     (void)snprintf(log_path, sizeof(log_path), "proof.%s.%ld.log", scenario, (long)getpid());
     CHECK(setenv("PDL_LOG", log_path, 1) == 0);
+    CHECK(argc != 2 || freopen(said_path, "w", stderr) != NULL);
     pdl_device_info device = PDL_DEVICE_INFO_INIT;
     CHECK(pdl_device_get(0, &device) == PDL_SUCCESS &&
           pdl_device_get(1, &device) == PDL_ERROR_INVALID_DEVICE);
@@ -501,7 +570,10 @@ int main(int argc, char **argv)
         check_ways();
 #ifdef PDL_TEST_RTC
     } else if (strcmp(scenario, "rtc") == 0) {
-        return check_rtc();
+        if (check_rtc() == 77) {
+            (void)unlink(said_path);
+            return 77;
+        }
 #endif
     } else if (strcmp(scenario, "once") == 0) {
         check_once();
@@ -521,7 +593,11 @@ int main(int argc, char **argv)
         check_nothing(theirs);
     } else {
         check_rows(scenario);
-        CHECK((pdl_proof_missing() != NULL) == (strcmp(scenario, "off") == 0));
+        CHECK((pdl_proof_missing() != NULL) ==
+              (strcmp(scenario, "strict_missing") == 0 || strcmp(scenario, "off") == 0));
+    }
+    if (argc == 2) {
+        check_said(said_path, strcmp(scenario, "strict_missing") == 0);
     }
     for (unsigned i = 0; i < IMAGES; i++) {
         free(images[i]);

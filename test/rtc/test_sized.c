@@ -48,10 +48,4 @@ static int teardown(void **state)
     return mock_teardown(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SIZED_TESTS(setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+SIZED_TESTS(setup, teardown)

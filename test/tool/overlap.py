@@ -327,9 +327,6 @@ class CommandLine(Case):
         result = self.overlap(SMALL, SMALL, "--device", "9.0:65536")
         self.assertIn("device: a device, compute capability 9.0, 65536 SMs\n", result.stdout)
 
-    def test_an_unknown_option(self):
-        self.assert_usage(self.overlap(SMALL, SMALL, "--frobnicate"), "pdltool overlap --help")
-
     def test_help_lists_the_devices(self):
         result = self.tool("overlap", "--help")
         self.assertEqual((result.stderr, result.returncode), ("", 0))

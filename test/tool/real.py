@@ -39,10 +39,6 @@ BROKEN = (
 )
 LOAD_LINE = BROKEN[: BROKEN.index("ld.global")].count("\n") + 1
 
-MENDED = BROKEN.replace("    griddepcontrol.wait;\n", "").replace(
-    "    ld.global.f32", "    griddepcontrol.wait;\n    ld.global.f32"
-)
-
 WITH_LINES = BROKEN.replace(
     "    ld.global.f32", "    .loc 1 30 12\n    ld.global.f32"
 ).replace(HEAD, HEAD + '.file 1 "/nowhere/fc.cu"\n')
@@ -77,42 +73,6 @@ class Ptx(Case):
         self.assertIn("%s:%d:5: warning: " % (path, LOAD_LINE), result.stdout)
         self.assertIn("[read-before-wait]", result.stdout)
         self.assertEqual((result.stderr, result.returncode), ("", 1))
-
-    def test_mended(self):
-        result = self.lint(self.file("mended.ptx", MENDED))
-        self.assertNotIn("warning", result.stdout)
-        self.assertEqual((result.stderr, result.returncode), ("", 0))
-
-    def test_lines_of_the_source(self):
-        result = self.lint(self.file("broken.ptx", WITH_LINES))
-        self.assertIn("/nowhere/fc.cu:30:12: warning: ", result.stdout)
-
-    def test_constant_parameters(self):
-        path = self.file("broken.ptx", BROKEN)
-        for parameter in ("1", "p0", "*broken*:1"):
-            self.assertEqual(self.lint("--constant-param", parameter, path).returncode, 0, parameter)
-        for parameter in ("2", "other", "fc*:1"):
-            self.assertEqual(self.lint("--constant-param", parameter, path).returncode, 1, parameter)
-
-    def test_suppressions(self):
-        path = self.file("broken.ptx", WITH_LINES)
-        for text, code in (
-            ("read-before-wait kernel=*broken* : fine\n", 0),
-            ("read-before-wait file=fc.cu line=30 parameter=1 : fine\n", 0),
-            ("read-before-wait file=fc.cu line=31 : fine\n", 1),
-            ("write-before-wait : fine\n", 1),
-        ):
-            self.assertEqual(self.lint("--project", self.file("s", "suppress " + text), path).returncode, code, text)
-
-    def test_overlapped(self):
-        never = self.file("never.ptx", BROKEN.replace("    griddepcontrol.wait;\n", "").replace(
-            "    griddepcontrol.launch_dependents;\n", ""))
-        self.assertEqual(self.lint(never).returncode, 0)
-        self.assertEqual(self.lint("--overlapped=*broken*", never).returncode, 1)
-        self.assertEqual(self.lint("--overlapped=other", never).returncode, 0)
-
-    def test_standard_input(self):
-        self.assertIn("<stdin>:%d:5: warning" % LOAD_LINE, self.lint("-", input=BROKEN).stdout)
 
     def test_inspect(self):
         path = self.file("broken.ptx", BROKEN)

@@ -300,11 +300,6 @@ class BadInput(Case):
             with self.subTest(arguments):
                 self.refused(said, *arguments)
 
-    def test_help(self):
-        result = self.rtc("--help")
-        for option in "name target output program cache no-cache no-lint file".split():
-            self.assertIn("--" + option, result.stdout)
-
 
 if __name__ == "__main__":
     tooltest.main(globals())

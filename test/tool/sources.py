@@ -109,11 +109,6 @@ class Compile(Case):
         self.assertEqual(self.lint("-p", ".", TMPDIR="t").returncode, 1)
         self.assertEqual(os.listdir(self.path("t")), [])
 
-    def test_one_that_waits_first_is_right(self):
-        self.file("a.cu", "// WAITS")
-        result = self.lint("a.cu")
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-
     def test_the_project_file_above_a_source_holds_for_it(self):
         self.file("kernels/.pdl-lint", "constant-param *\n")
         self.file("kernels/deep/a.cu", BROKEN)
@@ -272,18 +267,6 @@ class Compile(Case):
         self.assertLess(time.monotonic() - begin, 2.5)
         self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), names)
         self.assertEqual(result.stderr, "")
-
-    def test_the_project_file_above_a_source_counts(self):
-        self.file("a.cu", BROKEN)
-        self.file("kernels/.pdl-lint", "constant-param 1\n")
-        self.file("kernels/deep/b.cu", BROKEN)
-        result = self.lint("a.cu", "kernels/deep/b.cu")
-        self.assertEqual(re.findall(r"(?m)^(\S+?):2:5: warning", result.stdout), ["a.cu"])
-
-    def test_sources_and_device_code_in_one_run(self):
-        self.file("a.cu", BROKEN)
-        self.file("b.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n")
-        self.assertEqual(self.lint("a.cu", "b.ptx").returncode, 1)
 
 
 class Database(Case):
@@ -463,19 +446,6 @@ class Database(Case):
 class Ends(Case):
     """Compilers and their folder go with the tool, whatever ends that."""
 
-    def wait_for(self, condition, what):
-        end = time.monotonic() + 30
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
-
-    def is_gone(self, process):
-        try:
-            with open(f"/proc/{process}/stat", encoding="ascii") as file:
-                return file.read().rsplit(")", 1)[1].split()[0] in "ZX"  # until init has waited for it
-        except OSError:
-            return True
-
     def end(self, number):
         self.file("a.cu", "SLEEP")
         self.file("b.cu", "SLEEP")
@@ -497,14 +467,11 @@ class Ends(Case):
             self.wait_for(lambda: os.listdir(self.path("../tmp")) == [], "the folder is there")
             self.assertEqual(tool.stdout.read(), b"")
 
-    def test_interrupt(self):
-        self.end(signal.SIGINT)
-
-    def test_terminate(self):
-        self.end(signal.SIGTERM)
-
-    def test_kill(self):
-        self.end(signal.SIGKILL)
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                self.end(number)
+                os.remove(self.path("../log.pid"))
 
 
 class Plain(Case):

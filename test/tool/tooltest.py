@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 program = None
@@ -44,6 +45,19 @@ class Case(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())
         return path
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    def is_gone(self, process):
+        try:
+            with open(f"/proc/{process}/stat", encoding="ascii") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] in "ZX"  # until init has waited for it
+        except OSError:
+            return True
 
     def tool(self, *arguments, env=None, **options):
         result = subprocess.run(

@@ -201,8 +201,7 @@ class Escapes(Case):
         return result
 
     def forms(self, path):
-        for form in ("", "--summary"):
-            self.check(*[word for word in (form, "--level=note", path) if word])
+        self.check("--level=note", path)
         if "json" not in tooltest.without:
             for form in ("--json", "--sarif"):
                 json.loads(self.check(form, "--level=note", path).stdout)
@@ -232,8 +231,8 @@ class Escapes(Case):
     def test_the_name_of_the_input(self):
         path = self.file(self.EVIL.replace("/", "") + ".ptx", HEAD + kernel("k"))
         self.forms(path)
-        self.check("--suppressions", path, path)
-        self.check("--suppressions", path + "x", path)
+        self.check("--project", path, path)
+        self.check("--project", path + "x", path)
         self.check("--level", self.EVIL, path)
         self.check("--fail-on", self.EVIL, path)
 
@@ -244,11 +243,9 @@ class Escapes(Case):
     def test_a_reason_in_a_list(self):
         path = self.file("a.ptx", HEAD + kernel("k"))
         for reason in ("a\u009b2Jb\u202ec", "a\x1b[2J"):
-            listed = self.file("list", "read-before-wait : %s\nno-wait kernel=%s : %s\n" % (reason, reason, reason))
-            self.check("--suppressions", listed, path)
-            if "json" not in tooltest.without:
-                self.check("--json", "--suppressions", listed, path)
-                self.check("--sarif", "--suppressions", listed, path)
+            listed = self.file("list", "suppress read-before-wait : %s\nsuppress no-wait kernel=%s : %s\n" % (reason, reason, reason))
+            for form in [[], *([] if "json" in tooltest.without else [["--json"], ["--sarif"]])]:
+                self.check(*form, "--project", listed, path)
 
 
 def lz4_length(length):
@@ -289,7 +286,7 @@ class Large(Case):
             text = "".join(kernel("k%d" % i, 1, "    .loc %d %d 1\n" % (i % turn + 1, 500000 * (1 + i % 5)))
                            for i in range(2500))
             path = self.file("a.ptx", HEAD + files + text)
-            self.assertLess(self.seconds_of("--summary", path), 60 if tooltest.is_slow() else 6)
+            self.assertLess(self.seconds_of(path), 60 if tooltest.is_slow() else 6)
 
     def test_a_long_name_of_many_parts(self):
         for name in ("_ZN" + "1a" * 500000 + "Ev", "_Z1fI" + "LN1aEE" * 200000 + "Evv"):
@@ -308,7 +305,7 @@ class Large(Case):
         self.file("a.cu", "x = (y);" * 1700000)
         text = "".join(kernel("k%d" % i, 1, "    .loc 1 1 1\n") for i in range(1000))
         path = self.file("a.ptx", HEAD + '.file 1 "%s"\n' % self.path("a.cu") + text)
-        self.assertLess(self.seconds_of("--summary", path), 60 if tooltest.is_slow() else 6)
+        self.assertLess(self.seconds_of(path), 60 if tooltest.is_slow() else 6)
 
 
 class Unpacked(Case):
@@ -369,12 +366,6 @@ class Temporary(Case):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         return super().file(name, content)
 
-    def wait_for(self, condition, what):
-        end = time.monotonic() + 30
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
-
     def end(self, number):
         tool = self.start("echo $$ > %s; echo x > left; mkdir deep; echo x > deep/er; sleep 300 & wait\n"
                           % self.path("pid"))
@@ -386,26 +377,14 @@ class Temporary(Case):
         self.assertEqual(tool.wait(30), -number)
         tool.stderr.close()
         self.wait_for(lambda: os.listdir(self.path("tmp")) == [], "the folder is there")
+        self.wait_for(lambda: self.is_gone(child), "cuobjdump is there")
 
-        def is_gone():
-            try:
-                with open("/proc/%d/stat" % child, encoding="ascii") as file:
-                    return file.read().rsplit(")", 1)[1].split()[0] in "ZX" # until init has waited for it
-            except OSError:
-                return True
-        self.wait_for(is_gone, "cuobjdump is there")
-
-    def test_interrupt(self):
-        self.end(signal.SIGINT)
-
-    def test_terminate(self):
-        self.end(signal.SIGTERM)
-
-    def test_hang_up(self):
-        self.end(signal.SIGHUP)
-
-    def test_kill(self):
-        self.end(signal.SIGKILL)
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            with self.subTest(number):
+                self.end(number)
+                os.remove(self.path("pid"))
+                os.rmdir(self.path("tmp"))
 
     def test_without_a_signal(self):
         for script in ("mkdir deep; echo x > deep/er; exit 3\n", "echo x > x.ptx\n", "kill -9 $$\n", "exit 0\n"):

@@ -25,17 +25,23 @@ enum { SIZED_NEWER = 72, SIZED_MOST = 16384, SIZED_ROOM = SIZED_MOST + 64 };
 /* A struct of that size: zero, so that what it holds for the call is NULL and 0, then a pattern. */
 unsigned char *sized_made(uint32_t size);
 
-void an_older_callers_output_is_filled_to_its_end_and_not_behind_it(void **state);
-void a_newer_callers_output_is_zero_where_this_library_knows_nothing(void **state);
-void a_size_that_cannot_be_one_is_refused_and_nothing_is_written(void **state);
+void check_older_outputs(void);
+void check_newer_outputs(void);
+void check_invalid_sizes(void);
 
-/* These three, for a list of tests. */
-#define SIZED_TEST(function, setup, teardown)                                                      \
-    cmocka_unit_test_setup_teardown(function, setup, teardown)
+/* The tests of a program. */
 #define SIZED_TESTS(setup, teardown)                                                               \
-    SIZED_TEST(an_older_callers_output_is_filled_to_its_end_and_not_behind_it, setup, teardown),   \
-        SIZED_TEST(a_newer_callers_output_is_zero_where_this_library_knows_nothing, setup,         \
-                   teardown),                                                                      \
-        SIZED_TEST(a_size_that_cannot_be_one_is_refused_and_nothing_is_written, setup, teardown)
+    TEST_WITH(an_older_callers_output_is_filled_to_its_end_and_not_behind_it, setup, teardown)     \
+    {                                                                                              \
+        check_older_outputs();                                                                     \
+    }                                                                                              \
+    TEST_WITH(a_newer_callers_output_is_zero_where_this_library_knows_nothing, setup, teardown)    \
+    {                                                                                              \
+        check_newer_outputs();                                                                     \
+    }                                                                                              \
+    TEST_WITH(a_size_that_cannot_be_one_is_refused_and_nothing_is_written, setup, teardown)        \
+    {                                                                                              \
+        check_invalid_sizes();                                                                     \
+    }
 
 #endif /* PDL_TEST_UNIT_SIZED_H */

@@ -233,47 +233,6 @@ PLAIN_TEST(threads_and_children_are_told_the_truth)
     assert_int_equal(atomic_load(&wrong_answers), 0);
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------- */
-
-static int32_t launch_none(const void *symbol, const pdl_runtime_launch *launch, void **args)
-{
-    (void)symbol;
-    (void)launch;
-    (void)args;
-    return 0;
-}
-
-static int32_t find_function(const void *symbol, CUfunction *function)
-{
-    (void)symbol;
-    *function = mock_function(0, 0); /* fc1 */
-    return 0;
-}
-
-TEST(kernels_of_objects_that_come_and_go_are_gated_by_their_own_code)
-{
-    static const pdl_runtime_ops ops = {.size = sizeof(ops),
-                                        .runtime_version = MOCK_VERSION,
-                                        .launch = launch_none,
-                                        .get_function = find_function};
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_AUTO);
-    for (int i = 0; i < 4 * OBJECTS; i++) {
-        const int object = i % OBJECTS;
-        const void *own = NULL;
-        const void *shared = NULL;
-        pdl_kernel *kernel = NULL;
-        void *const handle = load(object, &own, &shared);
-        assert_non_null(handle);
-        assert_ok(pdl_kernel_from_runtime(own, &ops, &kernel));
-        assert_ok(pdl_launch(kernel, &desc, NULL));
-        const pdl_launch_report report = explained(kernel, &desc);
-        assert_int_equal(report.overlap_reason,
-                         waits(object) ? PDL_REASON_GRANTED : PDL_REASON_NO_WAIT);
-        pdl_kernel_destroy(kernel);
-        assert_int_equal(dlclose(handle), 0);
-    }
-}
-
 int main(void)
 {
     return run_all_tests(make_objects, remove_objects);

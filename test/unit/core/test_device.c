@@ -14,17 +14,6 @@ TEST(each_device_can_be_asked_about_and_the_next_is_refused)
     }
 }
 
-TEST(a_device_has_a_number_and_a_name)
-{
-    const pdl_device_info info = device_info(0);
-    assert_int_equal(info.size, sizeof(info));
-    assert_int_equal(info.ordinal, 0);
-    assert_int_equal(info.driver_version, MOCK_VERSION);
-    assert_int_equal(info.can_overlap, 1);
-    assert_int_equal(info.overlap_reason, PDL_REASON_GRANTED);
-    assert_string_equal(info.name, "mocked H200 number 0");
-}
-
 /* Each number comes from its own attribute: changing one changes one field. */
 TEST(every_fact_comes_from_its_own_attribute)
 {

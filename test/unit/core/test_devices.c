@@ -30,7 +30,9 @@ DEVICES_TEST(each_device_has_its_own_facts)
         const pdl_device_info info = device_info(d);
         assert_int_equal(info.ordinal, d);
         assert_int_equal(info.max_grid[0], 1000 + d);
+        assert_int_equal(info.driver_version, MOCK_VERSION);
         assert_int_equal(info.can_overlap, d < 2);
+        assert_int_equal(info.overlap_reason, d < 2 ? PDL_REASON_GRANTED : PDL_REASON_DEVICE);
         assert_string_equal(info.name, name);
     }
 }
@@ -160,17 +162,24 @@ DEVICES_TEST(a_launch_is_checked_against_its_streams_device)
     }
 }
 
-DEVICES_TEST(the_question_for_a_streams_device_costs_no_call_more)
+/* A function is of one device, and a kernel that serves all needs the question for the stream's, or for the current one. */
+DEVICES_TEST(a_launch_is_a_driver_call_and_the_question_for_the_device)
 {
-    pdl_launch_desc desc = DESC(.stream = mock_stream(0, 1), .cooperative = 1);
-    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    const unsigned calls = mock_total_calls();
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock_total_calls() - calls, 2);
-    mock_fail(MOCK_cuStreamGetDevice, 1, CUDA_ERROR_INVALID_HANDLE);
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
-                   "cuStreamGetDevice");
+    const struct {
+        enum kernel_source source;
+        CUstream stream;
+        unsigned calls;
+    } cases[] = {{FROM_FUNCTION, NULL, 1},
+                 {FROM_CU_KERNEL, NULL, 2},
+                 {FROM_CU_KERNEL, mock_stream(0, 1), 2}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const pdl_launch_desc desc = DESC(.stream = cases[i].stream, .cooperative = 1);
+        pdl_kernel *kernel = test_kernel(cases[i].source, 0);
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        const unsigned calls = mock_total_calls();
+        assert_ok(pdl_launch(kernel, &desc, NULL));
+        assert_int_equal(mock_total_calls() - calls, cases[i].calls);
+    }
 }
 
 DEVICES_TEST(a_function_stays_on_the_device_that_was_current)
@@ -190,26 +199,6 @@ DEVICES_TEST(a_function_stays_on_the_device_that_was_current)
     pdl_kernel_destroy(kernel);
 }
 
-DEVICES_TEST(a_functions_launch_does_not_ask_for_the_current_device)
-{
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    const unsigned calls = mock.calls[MOCK_cuCtxGetDevice];
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock.calls[MOCK_cuCtxGetDevice], calls);
-}
-
-DEVICES_TEST(a_launch_on_one_of_several_devices_is_two_driver_calls)
-{
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    const unsigned calls = mock_total_calls();
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock_total_calls() - calls, 2);
-}
-
 DEVICES_TEST(with_several_devices_a_context_must_be_current)
 {
     const pdl_launch_desc desc = plain_desc();
@@ -222,16 +211,6 @@ DEVICES_TEST(with_several_devices_a_context_must_be_current)
     assert_ok(pdl_kernel_get(kernel, 1, &info)); /* a named device needs none */
     assert_int_equal(info.device, 1);
     assert_int_equal(mock.launch_count, 0);
-}
-
-/* A program of the Runtime need not have made a context before its first launch. */
-DEVICES_TEST(a_symbols_first_launch_lets_the_runtime_make_the_context)
-{
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_SYMBOL, 0);
-    mock_set_current(-1);
-    assert_ok(pdl_launch(kernel, &desc, NULL));
-    assert_int_equal(mock_last_launch()->device, 0);
 }
 
 DEVICES_TEST(shared_memory_is_raised_on_the_current_device_only)

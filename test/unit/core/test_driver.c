@@ -71,17 +71,37 @@ LOAD_TEST(a_file_that_is_no_library_is_no_driver)
     assert_int_equal(unlink(path), 0);
 }
 
-LOAD_TEST(a_library_without_a_version_is_no_driver)
-{
-    assert_not_loaded(BAD("no_version"), PDL_ERROR_NO_DRIVER, "cuDriverGetVersion");
-}
+/* What is wrong with each, and what is said of it. */
+static const struct bad_row {
+    const char *name;
+    pdl_status status;
+    const char *call; /* and CUDA's result, if one failed */
+    int32_t result;
+    int versions[2]; /* in the sentence */
+} bad_rows[] = {
+    {.name = "no_version", PDL_ERROR_NO_DRIVER},
+    {.name = "stub", PDL_ERROR_STUB_DRIVER, NULL, CUDA_ERROR_STUB_LIBRARY},
+    {.name = "stub_at_init", PDL_ERROR_STUB_DRIVER, "cuInit", CUDA_ERROR_STUB_LIBRARY},
+    {.name = "too_old", PDL_ERROR_DRIVER_TOO_OLD, .versions = {11080, 12000}},
+    {.name = "no_proc_address", PDL_ERROR_DRIVER_TOO_OLD},
+    {.name = "version_fails", PDL_ERROR_DRIVER, "cuDriverGetVersion", 999},
+    {.name = "no_device", PDL_ERROR_NO_DEVICE, NULL, CUDA_ERROR_NO_DEVICE},
+    {.name = "zero_devices", PDL_ERROR_NO_DEVICE, NULL, CUDA_ERROR_NO_DEVICE},
+    {.name = "init_fails", PDL_ERROR_DRIVER, "cuInit", 999},
+    {.name = "count_fails", PDL_ERROR_DRIVER, "cuDeviceGetCount", 999},
+};
 
-LOAD_TEST(a_stub_is_told_apart)
+TEST_ROWS(bad_drivers, bad_rows, clear_environment, clear_environment)
 {
-    assert_not_loaded(BAD("stub"), PDL_ERROR_STUB_DRIVER, "stub");
-    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STUB_LIBRARY);
-    assert_not_loaded(BAD("stub_at_init"), PDL_ERROR_STUB_DRIVER, "cuInit", "34");
-    assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_STUB_LIBRARY);
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s/libcuda.so.1", PDL_TEST_BAD_DRIVERS, row->name);
+    assert_not_loaded(path, row->status, row->call != NULL ? row->call : "");
+    assert_int_equal(pdl_last_error()->cuda_result, row->result);
+    assert_true(row->call == NULL || strcmp(pdl_last_error()->call, row->call) == 0);
+    for (size_t i = 0; i < COUNT_OF(row->versions); i++) {
+        assert_true(row->versions[i] == 0 ||
+                    names_version(pdl_last_error()->message, row->versions[i]));
+    }
 }
 
 #ifdef PDL_TEST_STUB
@@ -90,25 +110,6 @@ LOAD_TEST(the_toolkits_stub_is_told_apart)
     assert_not_loaded(PDL_TEST_STUB, PDL_ERROR_STUB_DRIVER, "stub");
 }
 #endif
-
-LOAD_TEST(a_driver_that_is_too_old_is_told_with_both_versions)
-{
-    assert_not_loaded(BAD("too_old"), PDL_ERROR_DRIVER_TOO_OLD, "");
-    assert_true(names_version(pdl_last_error()->message, 11080));
-    assert_true(names_version(pdl_last_error()->message, 12000));
-}
-
-LOAD_TEST(a_driver_without_the_lookup_is_too_old)
-{
-    assert_not_loaded(BAD("no_proc_address"), PDL_ERROR_DRIVER_TOO_OLD, "");
-}
-
-LOAD_TEST(a_failing_version_is_a_failing_driver)
-{
-    assert_not_loaded(BAD("version_fails"), PDL_ERROR_DRIVER, "cuDriverGetVersion", "999");
-    assert_string_equal(pdl_last_error()->call, "cuDriverGetVersion");
-    assert_int_equal(pdl_last_error()->cuda_result, 999);
-}
 
 LOAD_TEST(a_driver_that_lacks_a_required_entry_is_too_old_and_the_entry_named)
 {
@@ -140,13 +141,16 @@ LOAD_TEST(a_driver_that_lacks_an_optional_entry_is_good)
 
 LOAD_TEST(the_oldest_driver_is_good_and_has_no_newer_entry)
 {
-    struct pdl_driver driver;
-    memset(&driver, 0x5a, sizeof(driver));
-    assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
-    assert_int_equal(driver.version, 12000);
-    assert_int_equal(driver.device_count, 1);
-    for (size_t i = 0; i < COUNT_OF(entries); i++) {
-        assert_int_equal(has_entry(&driver, i), entries[i].version <= 12000);
+    for (int ignores = 0; ignores < 2; ignores++) { /* it has them all for who asks for them */
+        struct pdl_driver driver;
+        memset(&driver, 0x5a, sizeof(driver));
+        assert_int_equal(ignores ? setenv("PDL_BAD_DRIVER_IGNORES_VERSIONS", "1", 1) : 0, 0);
+        assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
+        assert_int_equal(driver.version, 12000);
+        assert_int_equal(driver.device_count, 1);
+        for (size_t i = 0; i < COUNT_OF(entries); i++) {
+            assert_int_equal(has_entry(&driver, i), entries[i].version <= 12000);
+        }
     }
 }
 
@@ -168,16 +172,6 @@ LOAD_TEST(every_entry_is_asked_for_at_its_version)
         assert_true(asked(entries[i].name, entries[i].version) > before[i]);
     }
     assert_int_equal(dlclose(library), 0);
-}
-
-LOAD_TEST(what_is_newer_than_the_driver_is_not_taken_from_it)
-{
-    struct pdl_driver driver;
-    assert_int_equal(setenv("PDL_BAD_DRIVER_IGNORES_VERSIONS", "1", 1), 0);
-    assert_ok(pdl_driver_load(BAD("good_12_0"), &driver));
-    for (size_t i = 0; i < COUNT_OF(entries); i++) {
-        assert_int_equal(has_entry(&driver, i), entries[i].version <= 12000);
-    }
 }
 
 /* The symbol by which libcuda.so.1 exports the variant of an entry that the library calls. */
@@ -230,22 +224,6 @@ LOAD_TEST(of_several_variants_the_right_one_is_taken)
         }
     }
     assert_int_equal(dlclose(library), 0);
-}
-
-LOAD_TEST(a_driver_without_devices_is_told_apart)
-{
-    assert_not_loaded(BAD("no_device"), PDL_ERROR_NO_DEVICE, "");
-    assert_not_loaded(BAD("zero_devices"), PDL_ERROR_NO_DEVICE, "");
-}
-
-LOAD_TEST(a_driver_that_does_not_start_is_a_failing_driver)
-{
-    assert_not_loaded(BAD("init_fails"), PDL_ERROR_DRIVER, "cuInit", "999");
-    assert_string_equal(pdl_last_error()->call, "cuInit");
-    assert_int_equal(pdl_last_error()->cuda_result, 999);
-    assert_not_loaded(BAD("count_fails"), PDL_ERROR_DRIVER, "cuDeviceGetCount", "999");
-    assert_string_equal(pdl_last_error()->call, "cuDeviceGetCount");
-    assert_int_equal(pdl_last_error()->cuda_result, 999);
 }
 
 LOAD_TEST(the_switch_in_the_environment_is_read)

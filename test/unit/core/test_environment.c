@@ -202,11 +202,11 @@ PLAIN_TEST(numbers_are_digits_with_a_unit_and_nothing_else)
                                       "1kib",
                                       "1 K",
                                       ".",
-                                      "١",
                                       "1;",
                                       "99999999999999999999",
                                       "18446744073709551616",
-                                      "99999999999G"};
+                                      "99999999999G",
+                                      "\xd9\xa1"};
     for (size_t i = 0; i < PDL_VARIABLE_COUNT; i++) {
         const struct pdl_variable *const row = &pdl_variables[i];
         const bool is_size = row->kind == PDL_VARIABLE_SIZE;

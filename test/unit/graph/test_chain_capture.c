@@ -17,13 +17,6 @@ static int setup(void **state)
 
 #define CAPTURE_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
-static CUgraphNode nth(unsigned n)
-{
-    CUgraph graph = NULL;
-    assert_ok(pdl_chain_graph(chain, &graph));
-    return mock_node_at(graph, n);
-}
-
 static void capture_kernels(unsigned count, bool overlaps)
 {
     assert_ok(pdl_chain_capture_begin(chain, stream));
@@ -34,46 +27,6 @@ static void capture_kernels(unsigned count, bool overlaps)
 }
 
 /* ---- edges ------------------------------------------------------------------------------------- */
-
-/* As NCCL does: before the kernel an event is waited for, and behind it one is recorded. */
-static void capture_with_events(pdl_chain *own)
-{
-    assert_ok(pdl_chain_capture_begin(own, stream));
-    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-    CUgraphNode wait = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-    CUgraphNode record = mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY);
-    mock_add_edge(wait, launched, 0, 0);
-    mock_add_edge(launched, record, 0, 0);
-    assert_ok(pdl_chain_capture_end(own, NULL));
-}
-
-/* A graph with a beginning for each call is slower than one with a single path. */
-CAPTURE_TEST(nodes_beside_the_stream_follow_each_other)
-{
-    const pdl_chain_node choice = node_of_kind(PDL_NODE_IF);
-    pdl_chain *body = NULL;
-    CUgraph graph = NULL;
-    uint32_t link = 0;
-    add_link(chain, kernel, PDL_OVERLAP_AUTO, 0);
-    capture_with_events(chain); /* nodes 1 to 3: kernel, wait, record */
-    capture_with_events(chain); /* nodes 4 to 6 */
-    assert_ok(pdl_chain_add_node(chain, &choice, &link));
-    assert_ok(pdl_chain_body(chain, link, 0, &body));
-    add_link(body, kernel, PDL_OVERLAP_AUTO, 0);
-    assert_ok(pdl_chain_capture_begin(body, stream));
-    CUgraphNode launched = mock_capture_node(stream, CU_GRAPH_NODE_TYPE_KERNEL, true);
-    mock_add_edge(mock_add_node(launched->graph, CU_GRAPH_NODE_TYPE_EMPTY), launched, 0, 0);
-    assert_ok(pdl_chain_capture_end(body, NULL));
-    capture_with_events(chain); /* nodes 8 to 10 */
-    assert_ok(pdl_chain_build(chain));
-    assert_int_equal(mock_edges_into(nth(2)), 0);
-    assert_edge(nth(3), nth(5), PDL_EDGE_FULL);
-    assert_int_equal(mock_edges_into(nth(5)), 1);
-    assert_edge(nth(6), nth(9), PDL_EDGE_FULL);
-    assert_int_equal(mock_edges_into(nth(9)), 1);
-    assert_ok(pdl_chain_graph(body, &graph));
-    assert_int_equal(mock_edges_into(mock_node_at(graph, 2)), 0); /* another graph */
-}
 
 /* The stream went on with what was before the capture, so nothing says what the next link is to wait for: all of it. */
 CAPTURE_TEST(a_link_waits_for_all_that_was_captured_past_the_stream)

@@ -104,6 +104,16 @@ static const struct row rows[] = {
      .links = "aaan",
      .dependencies = "2>0 3>1 3>2",
      .graph = "k k0p k0p k1f2f"},
+    {.name = "a link is explained with its kernel, its dependencies and the reason",
+     .links = "aaaun",
+     .dependencies = "2>0 2>1",
+     .graph = "k k0p k0p1p k2f k3f",
+     .reasons =
+         {[2] = PDL_REASON_GRANTED, [3] = PDL_REASON_NO_WAIT, [4] = PDL_REASON_NOT_REQUESTED},
+     .explained = {[0] = "link 0 (kernel fc1) ",
+                   [2] = "overlaps what it depends on, link 0, 1",
+                   [3] = "waits for the end of what it depends on, link 2: ",
+                   [4] = "link 3: "}},
 };
 
 static pdl_kernel *kernels[4];

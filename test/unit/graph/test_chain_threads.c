@@ -171,42 +171,6 @@ GRAPH_TEST(chains_of_their_own_do_not_disturb_threads)
     assert_int_equal(mock.live_execs, 0);
 }
 
-/* Both values of a link are of one thread in every replay: whoever was let in was alone. */
-static void *use_shared(void *argument)
-{
-    struct worker *worker = argument;
-    mock_set_current(0);
-    for (uint32_t round = 0; round < ROUNDS; round++) {
-        struct values values = values_of(worker->number);
-        pdl_status status = round % 4 == 3   ? pdl_chain_build(shared_chain)
-                            : round % 2 == 0 ? pdl_chain_set_args(shared_chain, 0, VALUES(values))
-                                             : pdl_chain_launch(shared_chain, NULL);
-        worker->done += status == PDL_SUCCESS;
-        worker->busy += status == PDL_ERROR_BUSY;
-        worker->wrong += status != PDL_SUCCESS && status != PDL_ERROR_BUSY;
-    }
-    return NULL;
-}
-
-GRAPH_TEST(a_shared_chain_is_used_by_one_thread_at_a_time)
-{
-    struct worker workers[THREADS];
-    unsigned outcomes = 0;
-    shared_kernel = test_kernel(FROM_FUNCTION, 0);
-    shared_chain = make_line(shared_kernel, 2);
-    run(use_shared, workers);
-    for (uint32_t i = 0; i < THREADS; i++) {
-        outcomes += workers[i].done + workers[i].busy;
-    }
-    assert_int_equal(outcomes, THREADS * ROUNDS);
-    for (unsigned i = 0; i < mock.run_count && i < MOCK_RUNS; i++) {
-        struct values got = {0};
-        memcpy(&got.pointer, mock.runs[i].params.arguments[0], sizeof(got.pointer));
-        memcpy(&got.number, mock.runs[i].params.arguments[1], sizeof(got.number));
-        assert_int_equal(got.pointer & 0xff, got.number & 0xff);
-    }
-}
-
 /* Every call but creation and destruction, from all threads, on one chain and the body of an if in it. */
 enum { CALLS = 17, MANY = 2000 };
 
@@ -308,6 +272,13 @@ GRAPH_TEST(each_call_of_many_threads_succeeds_or_is_told)
     }
     print_message("%u of %u were busy\n", busy, (unsigned)(THREADS * MANY));
     assert_true(succeeded > MANY);
+    /* Both values of a link are of one thread in every replay, but for the handle of the condition. */
+    for (unsigned i = 0; i < mock.run_count && i < MOCK_RUNS; i++) {
+        struct values got = {0};
+        memcpy(&got.pointer, mock.runs[i].params.arguments[0], sizeof(got.pointer));
+        memcpy(&got.number, mock.runs[i].params.arguments[1], sizeof(got.number));
+        assert_true(got.pointer >> 48 == 0xc0de || (got.pointer & 0xff) == (got.number & 0xff));
+    }
     (void)pdl_chain_capture_end(shared_chain, NULL); /* if any is in progress */
     (void)pdl_chain_capture_end(shared_body, NULL);
     assert_ok(pdl_chain_build(shared_chain));

@@ -176,18 +176,3 @@ GRAPH_TEST(each_missing_argument_is_named)
     assert_ptr_equal(node, NOT_WRITTEN);
     assert_int_equal(mock.live_nodes, 0);
 }
-
-GRAPH_TEST(an_older_descriptor_is_accepted)
-{
-    CUgraph graph = make_graph();
-    CUgraphNode node = NOT_WRITTEN;
-    struct values values = values_of(0);
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    pdl_launch_desc desc = plain_desc();
-    desc.size = (uint32_t)offsetof(pdl_launch_desc, cluster); /* and what follows is not read */
-    desc.cluster[0] = 77;
-    desc.trigger_event = (CUevent)(void *)&desc;
-    desc.device_node = &field_device_node;
-    assert_ok(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node));
-    assert_int_equal(node->params.attribute_count, 0);
-}

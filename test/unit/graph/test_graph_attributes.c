@@ -53,23 +53,34 @@ GRAPH_TEST(attributes_are_set_in_order_and_the_device_updatable_one_last)
     assert_ptr_equal(field_device_node, mock.device_node);
 }
 
-GRAPH_TEST(a_node_records_no_events)
+/* Only what is launched into a stream has events. A link cannot be updated from a device, either. */
+GRAPH_TEST(neither_nodes_nor_links_record_events)
 {
-    static const CUlaunchAttributeID events[] = {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
-                                                 CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT};
+    static const CUlaunchAttributeID of_launches[] = {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
+                                                      CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+                                                      ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE};
     CUgraph graph = make_graph();
+    pdl_chain *chain = make_chain();
     pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    for (size_t i = 0; i < COUNT_OF(events); i++) {
+    for (size_t i = 0; i < COUNT_OF(of_launches); i++) {
+        const struct field_case *const field = field_case_of(of_launches[i]);
         CUgraphNode node = NOT_WRITTEN;
+        uint32_t link = 77;
         struct values values = values_of(0);
         pdl_launch_desc desc = plain_desc();
-        set_field(field_case_of(events[i]), &desc);
-        assert_refused(pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
-                       PDL_ERROR_NOT_SUPPORTED, field_case_of(events[i])->name,
-                       field_case_of(events[i])->name);
-        assert_ptr_equal(node, NOT_WRITTEN);
+        set_field(field, &desc);
+        assert_refused(pdl_chain_add(chain, kernel, &desc, VALUES(values), NULL, 0, &link),
+                       PDL_ERROR_NOT_SUPPORTED, field->name, field->name);
+        assert_int_equal(link, 77);
+        if (field->id != ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+            assert_refused(
+                pdl_graph_add_launch(graph, NULL, 0, kernel, &desc, VALUES(values), &node),
+                PDL_ERROR_NOT_SUPPORTED, field->name, field->name);
+            assert_ptr_equal(node, NOT_WRITTEN);
+        }
     }
     assert_int_equal(mock.live_nodes, 0);
+    assert_refused(pdl_chain_build(chain), PDL_ERROR_NOT_BUILT, NULL, "no links");
 }
 
 GRAPH_TEST(each_refused_attribute_is_named_and_leaves_no_node)

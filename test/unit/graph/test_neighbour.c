@@ -30,24 +30,6 @@ static CUgraphNode add_behind(CUgraph graph, pdl_kernel *kernel, CUgraphNode nod
     return add_kernel_node(graph, kernel, &edge, 1);
 }
 
-GRAPH_TEST(a_line_of_kernels_that_wait_overlaps)
-{
-    CUgraph graph = make_graph();
-    pdl_kernel *kernels[2 * KERNEL_SOURCES];
-    CUgraphNode last = foreign_node(graph, 7);
-    for (unsigned i = 0; i < COUNT_OF(kernels); i++) {
-        kernels[i] = test_kernel((enum kernel_source)(i % KERNEL_SOURCES), i);
-    }
-    for (unsigned i = 0; i < 3 * COUNT_OF(kernels); i++) {
-        CUgraphNode node = add_behind(graph, kernels[i % COUNT_OF(kernels)], last);
-        assert_edge(last, node, PDL_EDGE_PROGRAMMATIC);
-        last = node;
-    }
-    for (unsigned i = 0; i < COUNT_OF(kernels); i++) {
-        drop_kernel(kernels[i]);
-    }
-}
-
 GRAPH_TEST(behind_anothers_overlap_edges_become_full_or_are_refused)
 {
     CUgraph graph = make_graph();

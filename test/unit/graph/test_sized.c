@@ -67,6 +67,18 @@ static pdl_status take_desc(void *from)
     return pdl_launch(kernel, from, VALUES(((struct values){1, 2})));
 }
 
+static pdl_status take_link(void *from)
+{
+    return pdl_chain_add(chain, kernel, from, VALUES(((struct values){1, 2})), NULL, 0, NULL);
+}
+
+static pdl_status take_graph_node(void *from)
+{
+    CUgraphNode made = NULL;
+    return pdl_graph_add_launch(graph, NULL, 0, kernel, from, VALUES(((struct values){1, 2})),
+                                &made);
+}
+
 static pdl_status take_policy(void *from)
 {
     return pdl_policy_set(from);
@@ -100,7 +112,9 @@ static int setup(void **state)
     return 0;
 }
 
-TEST_WITH(inputs_may_be_shorter_and_longer_where_that_is_zero, setup, mock_teardown)
+SIZED_TESTS(setup, mock_teardown)
+
+TEST_WITH(inputs_may_be_shorter_to_a_point_and_longer_where_that_is_zero, setup, mock_teardown)
 {
     const pdl_launch_desc desc = plain_desc();
     const pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
@@ -114,12 +128,25 @@ TEST_WITH(inputs_may_be_shorter_and_longer_where_that_is_zero, setup, mock_teard
         uint32_t smallest;
     } inputs[] = {
         {take_desc, &desc, sizeof(desc), offsetof(pdl_launch_desc, cluster)},
+        {take_link, &desc, sizeof(desc), offsetof(pdl_launch_desc, cluster)},
+        {take_graph_node, &desc, sizeof(desc), offsetof(pdl_launch_desc, cluster)},
         {take_chain_options, &options, sizeof(options), 4},
         {take_policy, &policy, sizeof(policy), 4},
         {take_node, &node, sizeof(node), offsetof(pdl_chain_node, destination)},
-        {take_error, &error, sizeof(error), offsetof(pdl_error, message) + 4},
+        {take_error, &error, sizeof(error), offsetof(pdl_error, message) + 1},
     };
+    static const uint32_t too_large[] = {16385, 0x10000, UINT32_MAX};
     for (size_t i = 0; i < COUNT_OF(inputs); i++) {
+        for (uint32_t n = 0; n < inputs[i].smallest + COUNT_OF(too_large); n++) {
+            const uint32_t size = n < inputs[i].smallest ? n : too_large[n - inputs[i].smallest];
+            char number[16];
+            (void)snprintf(number, sizeof(number), "%u", size);
+            unsigned char *bytes = sized_made(n > sizeof(size) ? n : sizeof(size));
+            memcpy(bytes, inputs[i].from, n < inputs[i].size ? n : inputs[i].size);
+            memcpy(bytes, &size, sizeof(size));
+            assert_refused(inputs[i].take(bytes), PDL_ERROR_DESC_SIZE, "size", number);
+            free(bytes);
+        }
         for (uint32_t size = inputs[i].smallest; size <= inputs[i].size + SIZED_NEWER; size += 4) {
             unsigned char *bytes = sized_made(size);
             memcpy(bytes, inputs[i].from, size < inputs[i].size ? size : inputs[i].size);
@@ -133,10 +160,4 @@ TEST_WITH(inputs_may_be_shorter_and_longer_where_that_is_zero, setup, mock_teard
             free(bytes);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest sized[] = {SIZED_TESTS(setup, mock_teardown)};
-    return cmocka_run_group_tests(sized, NULL, NULL) + run_all_tests(NULL, NULL);
 }

@@ -13,22 +13,6 @@ static CUlaunchAttribute attribute_of(int number, uint64_t value)
     return attribute;
 }
 
-TEST(extra_attributes_stand_behind_the_others_as_they_are)
-{
-    const CUlaunchAttribute extra[] = {attribute_of(99, UINT64_MAX), attribute_of(3, 7)};
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_kernel *kernel = test_kernel((enum kernel_source)source, 0);
-        pdl_launch_desc desc = DESC(.overlap = PDL_OVERLAP_AUTO, .extra_attributes = extra,
-                                    .extra_attribute_count = COUNT_OF(extra));
-        assert_ok(pdl_launch(kernel, &desc, NULL));
-        const struct mock_launch *launch = mock_last_launch();
-        assert_int_equal(launch->attribute_count, 3);
-        assert_int_equal(launch->attributes[0].id, 6);
-        assert_memory_equal(&launch->attributes[1], extra, sizeof(extra));
-        assert_explained(kernel, &desc, launch);
-    }
-}
-
 /* Those are seen in their fields only: a cooperative launch would be said to overlap, a cluster not be checked. */
 TEST(what_is_checked_or_decided_is_refused_as_an_extra_attribute)
 {

@@ -156,45 +156,16 @@ TEST(blocks_and_clusters_beyond_the_code_are_refused)
         const char *directives;
         uint32_t own[3], most; /* as the driver has it */
         uint32_t block[3], cluster[3];
-        pdl_status status;
-        const char *field, *numbers;
+        const char *field, *numbers; /* that are refused; NULL: it is launched */
     } cases[] = {
-        {".reqntid 128, 2, 1", {128, 2, 1}, 0, {128, 2, 0}, {0}, PDL_SUCCESS, NULL, NULL},
-        {".reqntid 128, 2, 1",
-         {128, 2, 1},
-         0,
-         {64, 2, 1},
-         {0},
-         PDL_ERROR_INVALID_BLOCK,
-         "block",
-         "128 x 2 x 1"},
-        {".reqntid 128, 2, 1",
-         {128, 2, 1},
-         0,
-         {2, 128, 1},
-         {0},
-         PDL_ERROR_INVALID_BLOCK,
-         "block",
-         "128 x 2 x 1"},
-        {".reqntid 32",
-         {32, 1, 1},
-         0,
-         {16, 0, 0},
-         {0},
-         PDL_ERROR_INVALID_BLOCK,
-         "block",
-         "32 x 1 x 1"},
-        {".maxntid 128", {0}, 0, {64, 0, 0}, {0}, PDL_SUCCESS, NULL, NULL},
-        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {2, 2, 1}, PDL_SUCCESS, NULL, NULL},
-        {".maxclusterrank 4",
-         {0},
-         4,
-         {64, 0, 0},
-         {4, 2, 1},
-         PDL_ERROR_INVALID_CLUSTER,
-         "cluster",
-         "most 4"},
-        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {0}, PDL_SUCCESS, NULL, NULL},
+        {".reqntid 128, 2, 1", {128, 2, 1}, 0, {128, 2, 0}, {0}, NULL, NULL},
+        {".reqntid 128, 2, 1", {128, 2, 1}, 0, {64, 2, 1}, {0}, "block", "128 x 2 x 1"},
+        {".reqntid 128, 2, 1", {128, 2, 1}, 0, {2, 128, 1}, {0}, "block", "128 x 2 x 1"},
+        {".reqntid 32", {32, 1, 1}, 0, {16, 0, 0}, {0}, "block", "32 x 1 x 1"},
+        {".maxntid 128", {0}, 0, {64, 0, 0}, {0}, NULL, NULL},
+        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {2, 2, 1}, NULL, NULL},
+        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {4, 2, 1}, "cluster", "most 4"},
+        {".maxclusterrank 4", {0}, 4, {64, 0, 0}, {0}, NULL, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct compiled in = {.directives = cases[i].directives};
@@ -206,14 +177,16 @@ TEST(blocks_and_clusters_beyond_the_code_are_refused)
         mock.kernels[0].most_cluster = cases[i].most;
         memcpy(desc.block, cases[i].block, sizeof(desc.block));
         memcpy(desc.cluster, cases[i].cluster, sizeof(desc.cluster));
-        if (cases[i].status == PDL_SUCCESS) {
+        const pdl_status status =
+            cases[i].cluster[0] != 0 ? PDL_ERROR_INVALID_CLUSTER : PDL_ERROR_INVALID_BLOCK;
+        if (cases[i].field == NULL) {
             assert_ok(pdl_launch_explain(kernel, &desc, &report));
             assert_ok(pdl_launch(kernel, &desc, NULL));
         } else {
-            assert_refused(pdl_launch_explain(kernel, &desc, &report), cases[i].status,
-                           cases[i].field, cases[i].numbers, "fc1");
+            assert_refused(pdl_launch_explain(kernel, &desc, &report), status, cases[i].field,
+                           cases[i].numbers, "fc1");
             assert_non_null(strstr(report.message, "not launched: "));
-            assert_refused(pdl_launch(kernel, &desc, NULL), cases[i].status, cases[i].field,
+            assert_refused(pdl_launch(kernel, &desc, NULL), status, cases[i].field,
                            cases[i].numbers, "fc1");
             assert_int_equal(pdl_last_error()->cuda_result, CUDA_ERROR_INVALID_VALUE);
         }

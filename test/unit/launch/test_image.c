@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "code/elf_format.h"
+#include "../../inspect/make_image.h"
 #include "from_image.h"
 #include "support.h"
 
@@ -19,58 +19,22 @@ static void *copy_of(const void *bytes, size_t size)
     return copy;
 }
 
-/* A fatbin of 16 bytes of header and a body. */
-static void *make_fatbin(size_t body, size_t *size)
+/* A fatbin with an entry of that size. */
+static struct bytes fatbin_of(size_t size)
 {
-    const uint32_t magic = 0xba55ed50;
-    const uint16_t version = 1;
-    const uint16_t header_size = 16;
-    const uint64_t body_size = body;
-    *size = header_size + body;
-    char *image = calloc(1, *size);
-    assert_non_null(image);
-    memcpy(image, &magic, 4);
-    memcpy(image + 4, &version, 2);
-    memcpy(image + 6, &header_size, 2);
-    memcpy(image + 8, &body_size, 8);
-    return image;
-}
-
-/* A cubin with one section of 64 bytes, its headers behind it. */
-static void *make_cubin(size_t *size)
-{
-    struct pdl_elf64_ehdr header;
-    struct pdl_elf64_shdr sections[2];
-    memset(&header, 0, sizeof(header));
-    memset(sections, 0, sizeof(sections));
-    memcpy(header.e_ident, PDL_ELFMAG, PDL_SELFMAG);
-    header.e_ident[PDL_EI_CLASS] = PDL_ELFCLASS64;
-    header.e_ident[PDL_EI_DATA] = PDL_ELFDATA2LSB;
-    header.e_ident[PDL_EI_VERSION] = PDL_EV_CURRENT;
-    header.e_machine = 190; /* PDL_EM_CUDA */
-    header.e_ehsize = sizeof(header);
-    header.e_shoff = sizeof(header) + 64;
-    header.e_shentsize = sizeof(struct pdl_elf64_shdr);
-    header.e_shnum = 2;
-    sections[1].sh_type = PDL_SHT_PROGBITS;
-    sections[1].sh_offset = sizeof(header);
-    sections[1].sh_size = 64;
-    *size = sizeof(header) + 64 + sizeof(sections);
-    char *image = calloc(1, *size);
-    assert_non_null(image);
-    memcpy(image, &header, sizeof(header));
-    memcpy(image + sizeof(header) + 64, sections, sizeof(sections));
-    return image;
+    void *const text = calloc(1, size);
+    assert_non_null(text);
+    const struct bytes made = make_fatbin(MADE_PTX, 90, text, size);
+    free(text);
+    return made;
 }
 
 /* ---- what is accepted ----------------------------------------------------------------------- */
 
 TEST(images_of_each_form_are_loaded)
 {
-    size_t fatbin_size;
-    size_t cubin_size;
-    void *const fatbin = make_fatbin(1000, &fatbin_size);
-    void *const cubin = make_cubin(&cubin_size);
+    struct bytes fatbin = fatbin_of(1000);
+    struct bytes cubin = make_cubin(&plain_cubin);
     const struct {
         const void *bytes;
         size_t size;
@@ -78,8 +42,8 @@ TEST(images_of_each_form_are_loaded)
     } images[] = {
         {ptx_text, sizeof(ptx_text), strlen(ptx_text)},
         {ptx_text, strlen(ptx_text), strlen(ptx_text)}, /* without a NUL behind it */
-        {fatbin, fatbin_size, fatbin_size},
-        {cubin, cubin_size, cubin_size},
+        {fatbin.data, fatbin.size, fatbin.size},
+        {cubin.data, cubin.size, cubin.size},
     };
     const pdl_launch_desc desc = plain_desc();
     for (size_t i = 0; i < COUNT_OF(images); i++) {
@@ -102,8 +66,8 @@ TEST(images_of_each_form_are_loaded)
         pdl_kernel_destroy(kernel);
         assert_int_equal(mock.live_libraries, 0);
     }
-    free(fatbin);
-    free(cubin);
+    bytes_free(&fatbin);
+    bytes_free(&cubin);
 }
 
 /* In each order in which an image and its two kernels can go. */
@@ -200,16 +164,14 @@ static void check_refused(const void *bytes, size_t size)
 
 TEST(images_cut_anywhere_are_refused)
 {
-    size_t fatbin_size;
-    size_t cubin_size;
-    void *const fatbin = make_fatbin(100, &fatbin_size);
-    void *const cubin = make_cubin(&cubin_size);
+    struct bytes fatbin = fatbin_of(100);
+    struct bytes cubin = make_cubin(&plain_cubin);
     const struct {
         const void *bytes;
         size_t whole; /* the least that is an image */
     } images[] = {
-        {fatbin, fatbin_size},
-        {cubin, cubin_size},
+        {fatbin.data, fatbin.size},
+        {cubin.data, cubin.size},
         {ptx_text, (size_t)(strstr(ptx_text, ".version") - ptx_text) + 8},
         {"int main(void) { return 0; }\n", 30}, /* no image at all */
     };
@@ -218,8 +180,8 @@ TEST(images_cut_anywhere_are_refused)
             check_refused(images[i].bytes, cut);
         }
     }
-    free(fatbin);
-    free(cubin);
+    bytes_free(&fatbin);
+    bytes_free(&cubin);
 }
 
 TEST(noise_is_refused)
@@ -239,37 +201,34 @@ TEST(noise_is_refused)
 TEST(headers_with_absurd_sizes_are_refused)
 {
     static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX / 2, UINT64_MAX - 64};
-    size_t fatbin_size;
-    size_t cubin_size;
-    char *const fatbin = make_fatbin(100, &fatbin_size);
-    char *const cubin = make_cubin(&cubin_size);
-    const size_t section = cubin_size - sizeof(struct pdl_elf64_shdr);
+    struct bytes fatbin = fatbin_of(100);
+    struct bytes cubin = make_cubin(&plain_cubin);
+    const size_t section = cubin.size - sizeof(struct pdl_elf64_shdr);
     const struct {
-        char *image;
-        size_t size;
+        const struct bytes *image;
         size_t place;
     } places[] = {
-        {fatbin, fatbin_size, 8},
-        {cubin, cubin_size, offsetof(struct pdl_elf64_ehdr, e_shoff)},
-        {cubin, cubin_size, offsetof(struct pdl_elf64_ehdr, e_phoff)},
-        {cubin, cubin_size, section + offsetof(struct pdl_elf64_shdr, sh_offset)},
-        {cubin, cubin_size, section + offsetof(struct pdl_elf64_shdr, sh_size)},
+        {&fatbin, 8},
+        {&cubin, offsetof(struct pdl_elf64_ehdr, e_shoff)},
+        {&cubin, offsetof(struct pdl_elf64_ehdr, e_phoff)},
+        {&cubin, section + offsetof(struct pdl_elf64_shdr, sh_offset)},
+        {&cubin, section + offsetof(struct pdl_elf64_shdr, sh_size)},
     };
     for (size_t p = 0; p < COUNT_OF(places); p++) {
         char right[8];
-        memcpy(right, places[p].image + places[p].place, sizeof(right));
+        memcpy(right, places[p].image->data + places[p].place, sizeof(right));
         for (size_t i = 0; i < COUNT_OF(absurd); i++) {
-            memcpy(places[p].image + places[p].place, &absurd[i], sizeof(absurd[i]));
-            check_refused(places[p].image, places[p].size);
+            memcpy(places[p].image->data + places[p].place, &absurd[i], sizeof(absurd[i]));
+            check_refused(places[p].image->data, places[p].image->size);
         }
-        memcpy(places[p].image + places[p].place, right, sizeof(right));
+        memcpy(places[p].image->data + places[p].place, right, sizeof(right));
     }
     for (uint16_t header_size = 0; header_size < 16; header_size++) {
-        memcpy(fatbin + 6, &header_size, sizeof(header_size));
-        check_refused(fatbin, fatbin_size);
+        memcpy(fatbin.data + 6, &header_size, sizeof(header_size));
+        check_refused(fatbin.data, fatbin.size);
     }
-    free(fatbin);
-    free(cubin);
+    bytes_free(&fatbin);
+    bytes_free(&cubin);
 }
 
 /* PTX may be compiled when it is loaded, when an entry is asked for, or when it is first used. */
@@ -381,8 +340,7 @@ static void write_file(const void *bytes, size_t size)
 /* Nothing stays open, either. */
 FILE_TEST(images_are_read_from_files)
 {
-    size_t size;
-    void *fatbin = make_fatbin(100000, &size);
+    struct bytes fatbin = fatbin_of(100000);
     const struct {
         const void *bytes;
         size_t size;
@@ -390,8 +348,8 @@ FILE_TEST(images_are_read_from_files)
     } images[] = {
         {ptx_text, strlen(ptx_text), PDL_SUCCESS},
         {ptx_text, sizeof(ptx_text), PDL_SUCCESS},
-        {fatbin, size, PDL_SUCCESS},
-        {fatbin, size - 1, PDL_ERROR_INVALID_IMAGE},
+        {fatbin.data, fatbin.size, PDL_SUCCESS},
+        {fatbin.data, fatbin.size - 1, PDL_ERROR_INVALID_IMAGE},
         {"", 0, PDL_ERROR_INVALID_IMAGE},
     };
     const int before = dup(STDERR_FILENO); /* the lowest free number */
@@ -405,7 +363,7 @@ FILE_TEST(images_are_read_from_files)
     const int after = dup(STDERR_FILENO);
     assert_int_equal(close(after), 0);
     assert_int_equal(after, before);
-    free(fatbin);
+    bytes_free(&fatbin);
 }
 
 FILE_TEST(files_that_cannot_be_read_are_told_as_the_c_library_does)
@@ -444,14 +402,4 @@ FILE_TEST(files_that_cannot_be_read_are_told_as_the_c_library_does)
 }
 
 #ifndef _WIN32
-FILE_TEST(a_pipe_is_not_waited_for)
-{
-    pdl_image *image = NULL;
-    assert_int_equal(mkfifo(path, 0600), 0);
-    (void)alarm(20); /* ends the test where it waits */
-    assert_refused(pdl_image_load_file(path, &image), PDL_ERROR_FILE, "path", path,
-                   "not a regular file");
-    (void)alarm(0);
-    assert_null(image);
-}
 #endif

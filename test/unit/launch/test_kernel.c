@@ -80,20 +80,6 @@ TEST(every_fact_is_the_drivers)
     }
 }
 
-TEST(what_is_known_of_one_kernel_is_not_told_of_another)
-{
-    pdl_kernel *first = test_kernel(FROM_FUNCTION, 0);
-    pdl_kernel *second = test_unknown_kernel(FROM_FUNCTION, 1);
-    mock.kernels[1].attributes[0][CU_FUNC_ATTRIBUTE_NUM_REGS] = 99;
-    assert_ok(pdl_kernel_declare(first, PDL_NO, PDL_YES));
-    pdl_kernel_info info = kernel_info(second, 0);
-    assert_int_equal(info.registers_per_thread, 99);
-    assert_int_equal(info.waits, PDL_UNKNOWN);
-    assert_ok(pdl_kernel_get(first, 0, &info));
-    assert_int_equal(info.registers_per_thread, 32);
-    assert_int_equal(info.waits, PDL_NO);
-}
-
 TEST(an_info_needs_a_kernel_a_device_and_a_place)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
@@ -107,8 +93,6 @@ TEST(an_info_needs_a_kernel_a_device_and_a_place)
         assert_refused(pdl_kernel_get(kernel, devices[i], &info), PDL_ERROR_INVALID_DEVICE,
                        "device", number);
     }
-    info.size = 0;
-    assert_refused(pdl_kernel_get(kernel, 0, &info), PDL_ERROR_DESC_SIZE, "size", "info", "0");
 }
 
 TEST(a_declaration_must_be_one_of_three)
@@ -122,25 +106,4 @@ TEST(a_declaration_must_be_one_of_three)
     const pdl_kernel_info info = kernel_info(kernel, 0); /* refusals changed nothing */
     assert_int_equal(info.waits, PDL_YES);
     assert_int_equal(info.triggers, PDL_NO);
-}
-
-TEST(a_handle_that_is_none_fails_at_the_first_question)
-{
-    static char nothing;
-    const pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = NULL;
-    assert_ok(pdl_kernel_from_kernel((CUkernel)(void *)&nothing, NULL, &kernel));
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_HANDLE, NULL,
-                   "CUDA_ERROR_INVALID_HANDLE");
-    pdl_kernel_destroy(kernel);
-}
-
-TEST(code_that_does_not_run_on_the_device_is_told)
-{
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    pdl_kernel *kernel = test_kernel(FROM_CU_KERNEL, 0);
-    mock_fail(MOCK_cuKernelGetAttribute, 1, CUDA_ERROR_NO_BINARY_FOR_GPU);
-    assert_refused(pdl_kernel_get(kernel, 0, &info), PDL_ERROR_NO_KERNEL_IMAGE, NULL,
-                   "CUDA_ERROR_NO_BINARY_FOR_GPU");
-    assert_int_equal(info.ptx_version, 0);
 }

@@ -25,17 +25,6 @@ static void check(enum kernel_source source, const pdl_launch_desc *desc,
     assert_explained(kernels[source], desc, mock_last_launch());
 }
 
-FIELD_TEST(a_plain_launch_carries_no_attributes)
-{
-    const struct expected none = {0};
-    const pdl_launch_desc desc = plain_desc();
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        check((enum kernel_source)source, &desc, &none);
-        assert_int_equal(mock_last_launch()->config.numAttrs, 0);
-        assert_null(mock_last_launch()->config.attrs);
-    }
-}
-
 /* All of them: whatever is asked for together, each attribute is there once, in the order of
  * the ids, with its own value. */
 FIELD_TEST(every_combination_of_fields_becomes_their_attributes_in_order)
@@ -131,20 +120,7 @@ FIELD_TEST(a_cluster_arrives_as_it_is_and_zero_means_one)
     }
 }
 
-FIELD_TEST(each_kind_of_kernel_is_launched_by_its_own_handle)
-{
-    const pdl_launch_desc desc = plain_desc();
-    assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
-    assert_ptr_equal(mock_last_launch()->function, mock_function(FROM_FUNCTION, 0));
-    assert_ok(pdl_launch(kernels[FROM_CU_KERNEL], &desc, NULL));
-    assert_ptr_equal(mock_last_launch()->function, mock_cu_kernel(FROM_CU_KERNEL));
-    assert_ok(pdl_launch(kernels[FROM_SYMBOL], &desc, NULL));
-    assert_true(mock_last_launch()->by_runtime);
-    assert_ptr_equal(mock_last_launch()->symbol, &mock.kernels[FROM_SYMBOL]);
-    assert_int_equal(mock.launch_count, 3);
-}
-
-FIELD_TEST(the_arguments_are_handed_on)
+FIELD_TEST(each_kernel_is_launched_by_its_own_handle_with_the_arguments)
 {
     const pdl_launch_desc desc = plain_desc();
     int a = 1;
@@ -152,8 +128,15 @@ FIELD_TEST(the_arguments_are_handed_on)
     void *args[] = {&a, &b};
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         assert_ok(pdl_launch(kernels[source], &desc, args));
-        assert_ptr_equal(mock_last_launch()->arguments, args);
-        assert_null(mock_last_launch()->extra);
+        const struct mock_launch *const launch = mock_last_launch();
+        assert_int_equal(launch->by_runtime, source == FROM_SYMBOL);
+        assert_ptr_equal(launch->symbol, source == FROM_SYMBOL ? &mock.kernels[source] : NULL);
+        assert_ptr_equal(launch->function, source == FROM_FUNCTION ? mock_function(source, 0)
+                                           : source == FROM_CU_KERNEL
+                                               ? (void *)mock_cu_kernel(source)
+                                               : NULL);
+        assert_ptr_equal(launch->arguments, args);
+        assert_null(launch->extra);
         assert_ok(pdl_launch(kernels[source], &desc, NULL));
         assert_null(mock_last_launch()->arguments);
     }
@@ -175,34 +158,19 @@ FIELD_TEST(the_args_macro_points_at_each_argument)
     assert_ptr_equal(args[31], &c);
 }
 
-FIELD_TEST(a_stream_is_handed_on)
+FIELD_TEST(a_stream_is_handed_on_and_none_is_the_default_stream_that_the_descriptor_names)
 {
     static char stream;
-    pdl_launch_desc desc = plain_desc();
-    for (unsigned mode = 0; mode <= 1; mode++) {
-        CUstream const streams[] = {(CUstream)(void *)&stream, CU_STREAM_LEGACY,
-                                    CU_STREAM_PER_THREAD};
-        desc.default_stream = mode;
-        for (size_t i = 0; i < COUNT_OF(streams); i++) {
-            desc.stream = streams[i];
-            for (int source = 0; source < KERNEL_SOURCES; source++) {
-                assert_ok(pdl_launch(kernels[source], &desc, NULL));
-                assert_ptr_equal(mock_last_launch()->config.hStream, streams[i]);
-            }
-        }
-    }
-}
-
-FIELD_TEST(no_stream_is_the_default_stream_that_the_descriptor_names)
-{
-    pdl_launch_desc desc = plain_desc();
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
-        assert_ok(pdl_launch(kernels[source], &desc, NULL));
-        assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_LEGACY);
-        desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
-        assert_ok(pdl_launch(kernels[source], &desc, NULL));
-        assert_ptr_equal(mock_last_launch()->config.hStream, CU_STREAM_PER_THREAD);
+    static const CUstream defaults[] = {[PDL_DEFAULT_STREAM_LEGACY] = CU_STREAM_LEGACY,
+                                        [PDL_DEFAULT_STREAM_PER_THREAD] = CU_STREAM_PER_THREAD};
+    const CUstream streams[] = {NULL, (CUstream)(void *)&stream, CU_STREAM_LEGACY,
+                                CU_STREAM_PER_THREAD};
+    for (size_t i = 0; i < 2 * COUNT_OF(streams) * KERNEL_SOURCES; i++) {
+        pdl_launch_desc desc = DESC(.stream = streams[i / 2 % COUNT_OF(streams)]);
+        desc.default_stream = i % 2;
+        assert_ok(pdl_launch(kernels[i / 2 / COUNT_OF(streams)], &desc, NULL));
+        assert_ptr_equal(mock_last_launch()->config.hStream,
+                         desc.stream != NULL ? desc.stream : defaults[i % 2]);
     }
 }
 
@@ -310,32 +278,22 @@ TEST_ROWS(values_at_the_limits, value_rows, setup, mock_teardown)
     check(FROM_FUNCTION, &desc, &expected);
 }
 
-FIELD_TEST(the_device_nodes_handle_is_written_after_a_launch_that_succeeds)
+FIELD_TEST(the_device_nodes_handle_is_written_after_a_launch_that_succeeds_and_no_other)
 {
-    static char made;
+    static char before, made;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        struct CUgraphDeviceUpdatableNode_st *node = NULL;
+        struct CUgraphDeviceUpdatableNode_st *node = (void *)&before;
         pdl_launch_desc desc = DESC(.device_node = &node);
-        mock.device_node = (struct CUgraphDeviceUpdatableNode_st *)(void *)&made;
-        assert_ok(pdl_launch(kernels[source], &desc, NULL));
-        assert_ptr_equal(node, &made);
-    }
-}
-
-FIELD_TEST(the_device_nodes_handle_is_not_written_if_nothing_was_launched)
-{
-    static char before;
-    for (int source = 0; source < KERNEL_SOURCES; source++) {
-        struct CUgraphDeviceUpdatableNode_st *node =
-            (struct CUgraphDeviceUpdatableNode_st *)(void *)&before;
-        pdl_launch_desc desc = DESC(.device_node = &node);
+        mock.device_node = (void *)&made;
         (void)explained(kernels[source], &desc);
-        assert_ptr_equal(node, &before);
         mock_fail(MOCK_cuLaunchKernelEx, 0, CUDA_ERROR_INVALID_VALUE);
         mock_runtime_launch_result = 1;
         assert_refused(pdl_launch(kernels[source], &desc, NULL), PDL_ERROR_DRIVER, NULL, "");
         assert_ptr_equal(node, &before);
         mock_fail_none();
+        mock_runtime_launch_result = 0;
+        assert_ok(pdl_launch(kernels[source], &desc, NULL));
+        assert_ptr_equal(node, &made);
     }
 }
 
@@ -359,13 +317,54 @@ FIELD_TEST(a_launch_is_exactly_one_driver_call)
     }
 }
 
-FIELD_TEST(the_callers_descriptor_is_not_changed)
+/* A copy of the descriptor's first bytes in memory of exactly that size, so that the sanitizers and
+ * valgrind see whoever reads on. */
+static pdl_launch_desc *resized(const pdl_launch_desc *from, size_t size)
 {
-    pdl_launch_desc desc = plain_desc();
+    unsigned char *bytes = malloc(size);
+    const uint32_t size_field = (uint32_t)size;
+    assert_non_null(bytes);
+    memcpy(bytes, from, size);
+    memcpy(bytes, &size_field, sizeof(size_field));
+    return (pdl_launch_desc *)(void *)bytes;
+}
+
+/* A descriptor that ends after any field is one of the full size in which what follows is zero. */
+FIELD_TEST(what_an_older_descriptor_lacks_is_default)
+{
+#define END(member) offsetof(pdl_launch_desc, member) + sizeof(((pdl_launch_desc *)0)->member)
+    static const size_t others[] = {END(block), END(dynamic_shared_memory), END(stream),
+                                    END(trigger_at_block_start), END(reserved)};
+#undef END
+    static char stream;
+    pdl_launch_desc desc = DESC(.dynamic_shared_memory = 1024);
     for (size_t i = 0; i < field_case_count; i++) {
         set_field(&field_cases[i], &desc);
     }
-    const pdl_launch_desc before = desc;
-    assert_ok(pdl_launch(kernels[FROM_FUNCTION], &desc, NULL));
-    assert_memory_equal(&desc, &before, sizeof(desc));
+    desc.cooperative = 0; /* so that the overlap is there too */
+    desc.stream = (CUstream)(void *)&stream;
+    unsigned most = 0;
+    for (size_t i = 0; i < COUNT_OF(others) + field_case_count; i++) {
+        const size_t end = i < COUNT_OF(others) ? others[i] : field_cases[i - COUNT_OF(others)].end;
+        pdl_launch_desc *older = resized(&desc, end);
+        pdl_launch_desc same;
+        memset(&same, 0, sizeof(same));
+        memcpy(&same, older, end);
+        same.size = (uint32_t)sizeof(same);
+        assert_ok(pdl_launch(kernels[FROM_FUNCTION], &same, NULL));
+        const struct mock_launch want = *mock_last_launch();
+        assert_ok(pdl_launch(kernels[FROM_FUNCTION], older, NULL));
+        const struct mock_launch *got = mock_last_launch();
+        struct expected expected = {.count = want.attribute_count};
+        memcpy(expected.attributes, want.attributes, sizeof(expected.attributes));
+        assert_attributes(got, &expected);
+        assert_explained(kernels[FROM_FUNCTION], older, got);
+        assert_int_equal(got->config.gridDimX, 132);
+        assert_int_equal(got->config.blockDimX, 256);
+        assert_int_equal(got->config.sharedMemBytes, want.config.sharedMemBytes);
+        assert_ptr_equal(got->config.hStream, want.config.hStream);
+        most = got->attribute_count > most ? got->attribute_count : most;
+        free(older);
+    }
+    assert_int_equal(most, field_case_count - 1);
 }

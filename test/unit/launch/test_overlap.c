@@ -57,18 +57,3 @@ TEST(whether_it_triggers_does_not_matter)
         assert_int_equal(mock_last_launch()->attribute_count, 1);
     }
 }
-
-TEST(a_refused_launch_is_reported_as_far_as_it_got)
-{
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    pdl_launch_desc desc = overlap_desc(PDL_OVERLAP_REQUIRE);
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_kernel_declare(kernel, PDL_NO, PDL_UNKNOWN));
-    report.device = 77;
-    assert_refused(pdl_launch_explain(kernel, &desc, &report), PDL_ERROR_OVERLAP, "overlap", "");
-    assert_int_equal(report.device, 0);
-    assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_REASON_NO_WAIT);
-    assert_string_not_equal(report.message, "");
-    assert_int_equal(report.size, sizeof(report));
-}

@@ -168,7 +168,6 @@ POLICY_TEST(values_of_the_policy_are_checked)
                    "policy", "capture_only is 2");
     assert_refused(pdl_policy_set(&(pdl_policy)SETTING(.off = 2)), PDL_ERROR_DESC_FIELD, "policy",
                    "off is 2");
-    assert_refused(pdl_policy_set(&(pdl_policy){.size = 0}), PDL_ERROR_DESC_SIZE, "size", "");
     assert_int_equal(reason_of(kernel, &desc), PDL_REASON_EXCLUDED); /* as it was */
 }
 

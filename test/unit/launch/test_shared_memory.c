@@ -18,31 +18,28 @@ static int setup(void **state)
 
 #define SHARED_TEST(name) TEST_WITH(name, setup, mock_teardown)
 
-SHARED_TEST(later_launches_may_ask_for_it)
+SHARED_TEST(later_launches_may_ask_for_what_was_set)
 {
+    static const uint32_t limits[] = {48128, 100000, MOST,
+                                      1000}; /* as it is; raised, and lowered */
     for (int source = 0; source < KERNEL_SOURCES; source++) {
-        pdl_launch_desc desc = DESC(.dynamic_shared_memory = 100000);
         pdl_kernel *kernel = test_kernel((enum kernel_source)source, (unsigned)source);
-        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
-                       "dynamic_shared_memory", "100000", "48128");
-        assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
-        assert_ok(pdl_launch(kernel, &desc, NULL));
-        assert_int_equal(mock_last_launch()->config.sharedMemBytes, 100000);
-        const pdl_kernel_info info = kernel_info(kernel, 0);
-        assert_int_equal(info.max_dynamic_shared_memory, 100000);
-        desc.dynamic_shared_memory = 100001;
-        assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
-                       "dynamic_shared_memory", "100001", "100000");
+        for (size_t i = 0; i < COUNT_OF(limits); i++) {
+            char asked[16], limit[16];
+            pdl_launch_desc desc = DESC(.dynamic_shared_memory = limits[i]);
+            if (i > 0) {
+                assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
+                                                   (int32_t)limits[i]));
+            }
+            assert_ok(pdl_launch(kernel, &desc, NULL));
+            assert_int_equal(mock_last_launch()->config.sharedMemBytes, limits[i]);
+            assert_int_equal(kernel_info(kernel, 0).max_dynamic_shared_memory, limits[i]);
+            (void)snprintf(limit, sizeof(limit), "%u", limits[i]);
+            (void)snprintf(asked, sizeof(asked), "%u", ++desc.dynamic_shared_memory);
+            assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
+                           "dynamic_shared_memory", asked, limit);
+        }
     }
-}
-
-SHARED_TEST(all_that_the_device_has_can_be_had)
-{
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, MOST));
-    desc.dynamic_shared_memory = MOST;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
 }
 
 SHARED_TEST(more_than_the_device_has_is_refused_with_the_numbers)
@@ -57,19 +54,6 @@ SHARED_TEST(more_than_the_device_has_is_refused_with_the_numbers)
                        PDL_ERROR_SHARED_MEMORY, "value", number, "232448", "1024", "fc1");
     }
     assert_int_equal(mock.calls[MOCK_cuFuncSetAttribute], 0);
-}
-
-SHARED_TEST(lowering_the_limit_holds_too)
-{
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 100000));
-    assert_ok(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1000));
-    desc.dynamic_shared_memory = 1001;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_SHARED_MEMORY,
-                   "dynamic_shared_memory", "1001", "1000");
-    desc.dynamic_shared_memory = 1000;
-    assert_ok(pdl_launch(kernel, &desc, NULL));
 }
 
 SHARED_TEST(what_others_have_raised_is_seen_before_refusing)

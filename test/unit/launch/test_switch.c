@@ -105,18 +105,6 @@ GRAPH_TEST(a_captured_programmatic_event_is_logged)
     }
 }
 
-TEST(explaining_and_refusals_are_not_logged)
-{
-    char line[1200];
-    pdl_launch_desc desc = plain_desc();
-    pdl_kernel *kernel = test_kernel(FROM_FUNCTION, 0);
-    (void)log_lines(line, sizeof(line));
-    (void)explained(kernel, &desc);
-    desc.grid[0] = 0;
-    assert_refused(pdl_launch(kernel, &desc, NULL), PDL_ERROR_INVALID_GRID, "grid", "");
-    assert_int_equal(log_lines(line, sizeof(line)), 0);
-}
-
 #ifndef _WIN32
 #include <sys/wait.h>
 

@@ -101,9 +101,8 @@ static void check_with_calculator(const struct pdl_sm *sm, const struct pdl_bloc
     assert_int_equal(counted, expected);
 }
 
-static void one_kernel_is_counted_as_the_toolkit_counts_it(void **state)
+PLAIN_TEST(one_kernel_is_counted_as_the_toolkit_counts_it)
 {
-    (void)state;
     unsigned count = 0;
     for (size_t i = 0; i < COUNT_OF(sms); i++) {
         count += for_blocks(&sms[i], check_with_calculator);
@@ -111,9 +110,8 @@ static void one_kernel_is_counted_as_the_toolkit_counts_it(void **state)
     assert_true(count >= 500);
 }
 #else
-static void one_kernel_is_counted_as_the_toolkit_counts_it(void **state)
+PLAIN_TEST(one_kernel_is_counted_as_the_toolkit_counts_it)
 {
-    (void)state;
     skip();
 }
 #endif
@@ -141,9 +139,8 @@ static void check_beside_itself(const struct pdl_sm *sm, const struct pdl_block 
     }
 }
 
-static void a_kernel_beside_itself_has_the_room_that_its_own_blocks_leave(void **state)
+PLAIN_TEST(a_kernel_beside_itself_has_the_room_that_its_own_blocks_leave)
 {
-    (void)state;
     for_blocks(&sm_90, check_beside_itself);
 }
 
@@ -156,9 +153,8 @@ static struct pdl_room beside(struct pdl_block other, uint32_t count, struct pdl
     return room;
 }
 
-static void threads_left_are_counted_in_warps(void **state)
+PLAIN_TEST(threads_left_are_counted_in_warps)
 {
-    (void)state;
     /* 3 blocks of 19 warps leave 7 of 64; 97 threads are 4 warps. */
     const struct pdl_room room = beside((struct pdl_block){.threads = 600, .registers = 16}, 3,
                                         (struct pdl_block){.threads = 97, .registers = 16}, true);
@@ -178,9 +174,8 @@ static void assert_registers(struct pdl_block other, uint32_t count, struct pdl_
     assert_int_equal(later.may[PDL_RESOURCE_REGISTERS], later_may);
 }
 
-static void registers_left_are_counted_in_each_partition(void **state)
+PLAIN_TEST(registers_left_are_counted_in_each_partition)
 {
-    (void)state;
     /* 4 warps of 255 registers, 8192 a warp, leave 8192 in each partition; a warp of 136 takes
      * 4352, so that one fits in each: 4 warps. All that is left, 32768, would be enough for 7. */
     assert_registers((struct pdl_block){.threads = 128, .registers = 255}, 1,
@@ -189,9 +184,8 @@ static void registers_left_are_counted_in_each_partition(void **state)
                      (struct pdl_block){.threads = 160, .registers = 136}, 0, 0, 0, 0);
 }
 
-static void warps_are_dealt_out_to_the_partitions_in_turn(void **state)
+PLAIN_TEST(warps_are_dealt_out_to_the_partitions_in_turn)
 {
-    (void)state;
     /* Rooms of 9, 12, 12 and 12 warps hold 15 blocks of 3. Dealt out in turn, 12 take 9 of each,
      * the next takes none of the first and the one after that one of it: 13, as was seen. Where
      * the first of them begins there, 12. */
@@ -202,9 +196,8 @@ static void warps_are_dealt_out_to_the_partitions_in_turn(void **state)
                      (struct pdl_block){.threads = 96, .registers = 114}, 3, 4, 2, 4);
 }
 
-static void a_block_takes_as_many_warps_of_each_partition_or_one_more(void **state)
+PLAIN_TEST(a_block_takes_as_many_warps_of_each_partition_or_one_more)
 {
-    (void)state;
     /* 2, 2, 5, 5 are 14 warps; 12 need 3 of each. */
     assert_registers((struct pdl_block){.threads = 192, .registers = 178}, 1,
                      (struct pdl_block){.threads = 384, .registers = 50}, 0, 0, 0, 0);
@@ -217,9 +210,8 @@ static void a_block_takes_as_many_warps_of_each_partition_or_one_more(void **sta
                      (struct pdl_block){.threads = 512, .registers = 18}, 0, 0, 0, 0);
 }
 
-static void what_depends_on_where_warps_lie_is_not_certain(void **state)
+PLAIN_TEST(what_depends_on_where_warps_lie_is_not_certain)
 {
-    (void)state;
     /* 6 warps leave room for none, none, 1 and 1: two warps fit if they begin at the third. */
     assert_registers((struct pdl_block){.threads = 192, .registers = 226}, 1,
                      (struct pdl_block){.threads = 64, .registers = 178}, 1, 1, 0, 1);
@@ -228,9 +220,8 @@ static void what_depends_on_where_warps_lie_is_not_certain(void **state)
                      (struct pdl_block){.threads = 128, .registers = 226}, 1, 1, 0, 1);
 }
 
-static void shared_memory_left_is_counted_with_what_is_reserved(void **state)
+PLAIN_TEST(shared_memory_left_is_counted_with_what_is_reserved)
 {
-    (void)state;
     const struct pdl_block half = {.threads = 32, .registers = 16, .shared_memory = 115712};
     const struct pdl_block more = {.threads = 32, .registers = 16, .shared_memory = 115713};
     assert_int_equal(beside(half, 1, half, true).all_sure, 1);
@@ -240,25 +231,22 @@ static void shared_memory_left_is_counted_with_what_is_reserved(void **state)
     assert_int_equal(pdl_occupancy_limiter(room.sure), PDL_RESOURCE_SHARED_MEMORY);
 }
 
-static void places_left_are_counted(void **state)
+PLAIN_TEST(places_left_are_counted)
 {
-    (void)state;
     const struct pdl_block small = {.threads = 32, .registers = 16};
     const struct pdl_room room = beside(small, 30, small, true);
     assert_int_equal(room.all_sure, 2);
     assert_int_equal(pdl_occupancy_limiter(room.sure), PDL_RESOURCE_BLOCKS);
 }
 
-static void of_equals_the_first_is_named(void **state)
+PLAIN_TEST(of_equals_the_first_is_named)
 {
-    (void)state;
     const uint32_t each[PDL_RESOURCE_COUNT] = {5, 2, 2, 3};
     assert_int_equal(pdl_occupancy_limiter(each), PDL_RESOURCE_REGISTERS);
 }
 
-static void what_can_never_run_is_counted_as_none(void **state)
+PLAIN_TEST(what_can_never_run_is_counted_as_none)
 {
-    (void)state;
     uint32_t each[PDL_RESOURCE_COUNT];
     const struct pdl_block blocks[] = {
         {.threads = 0, .registers = 16},
@@ -272,9 +260,8 @@ static void what_can_never_run_is_counted_as_none(void **state)
     }
 }
 
-static void sizes_of_shared_memory_are_those_of_the_compute_capability(void **state)
+PLAIN_TEST(sizes_of_shared_memory_are_those_of_the_compute_capability)
 {
-    (void)state;
     assert_int_equal(pdl_sm_shared_size(&sm_90, 0), 0);
     assert_int_equal(pdl_sm_shared_size(&sm_90, 1), 8 << 10);
     assert_int_equal(pdl_sm_shared_size(&sm_90, 164 << 10), 164 << 10);
@@ -282,23 +269,4 @@ static void sizes_of_shared_memory_are_those_of_the_compute_capability(void **st
     assert_int_equal(pdl_sm_shared_size(&sm_90, (228 << 10) + 1), 0);
     assert_int_equal(pdl_sm_shared_size(&sms[0], (132 << 10) + 1), 164 << 10);
     assert_int_equal(pdl_sm_shared_size(&sms[COUNT_OF(sms) - 1], (64 << 10) + 1), 100 << 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_kernel_is_counted_as_the_toolkit_counts_it),
-        cmocka_unit_test(a_kernel_beside_itself_has_the_room_that_its_own_blocks_leave),
-        cmocka_unit_test(threads_left_are_counted_in_warps),
-        cmocka_unit_test(registers_left_are_counted_in_each_partition),
-        cmocka_unit_test(warps_are_dealt_out_to_the_partitions_in_turn),
-        cmocka_unit_test(a_block_takes_as_many_warps_of_each_partition_or_one_more),
-        cmocka_unit_test(what_depends_on_where_warps_lie_is_not_certain),
-        cmocka_unit_test(shared_memory_left_is_counted_with_what_is_reserved),
-        cmocka_unit_test(places_left_are_counted),
-        cmocka_unit_test(of_equals_the_first_is_named),
-        cmocka_unit_test(what_can_never_run_is_counted_as_none),
-        cmocka_unit_test(sizes_of_shared_memory_are_those_of_the_compute_capability),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include "overlap_support.h"
 
 #include <pdl/overlap.h>
-#include <pdl/policy.h>
 
 /* Two kernels of the mock, of 64 registers and 128 threads with 40 KiB each: an SM holds 5
  * blocks. */
@@ -43,8 +42,8 @@ static int set_up(void **state)
         set_kernel(kernel, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
         mock.kernels[kernel].occupancy = 5;
     }
-    pair.primary = make_kernel(FROM_CU_KERNEL, 0);
-    pair.secondary = make_kernel(FROM_CU_KERNEL, 1);
+    pair.primary = test_kernel(FROM_CU_KERNEL, 0);
+    pair.secondary = test_kernel(FROM_CU_KERNEL, 1);
     assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_YES));
     assert_ok(pdl_kernel_declare(pair.secondary, PDL_YES, PDL_YES));
     pair.primary_desc = desc_of(3 * 132);
@@ -53,14 +52,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    pdl_kernel_destroy(pair.secondary);
-    pdl_kernel_destroy(pair.primary);
-    return mock_teardown(state);
-}
-
-#define PAIR_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define PAIR_TEST(name) TEST_WITH(name, set_up, mock_teardown)
 
 static pdl_overlap_report query(void)
 {
@@ -93,9 +85,8 @@ static void assert_only(const pdl_overlap_report *report, pdl_condition conditio
 
 /* ---- conditions ----------------------------------------------------------------------------- */
 
-static void every_condition_of_a_good_pair_is_met(void **state)
+PAIR_TEST(every_condition_of_a_good_pair_is_met)
 {
-    (void)state;
     const pdl_overlap_report report = query();
     assert_int_equal(report.condition_count, 17);
     for (uint32_t i = 0; i < report.condition_count; i++) {
@@ -114,81 +105,51 @@ static void compile_cluster(unsigned kernel)
 
 /* One condition of the good pair alone is not met, or not known: its outcome, both answers, what the first one says, and
  * the change. */
-#define BROKEN(X)                                                                                  \
-    X(a_device_below_9_0_does_not_overlap, DEVICE, NO, NO, NO, "8.0",                              \
-      mock.devices[0].attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;                \
-      mock_apply())                                                                                \
-    X(the_environment_turns_it_off, ENVIRONMENT, NO, NO, NO, "",                                   \
-      mock.table.overlap_disabled = true;                                                          \
-      mock_apply())                                                                                \
-    X(a_secondary_that_asks_for_no_overlap_gets_none, ATTRIBUTE, NO, NO, NO, "",                   \
-      pair.secondary_desc.overlap = PDL_OVERLAP_NONE)                                              \
-    X(an_overlap_that_is_required_in_vain_is_an_answer, SECONDARY_CODE, NO, NO, NO, "",            \
-      pair.secondary_desc.overlap = PDL_OVERLAP_REQUIRE;                                           \
-      set_kernel(1, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))                                            \
-    X(another_stream_does_not_overlap, STREAM, NO, NO, NO, "",                                     \
-      pair.secondary_desc.stream = mock_stream(1, 0))                                              \
-    X(a_secondary_known_not_to_wait_does_not_overlap, WAITS, NO, NO, NO, "",                       \
-      assert_ok(pdl_kernel_declare(pair.secondary, PDL_NO, PDL_YES)))                              \
-    X(a_secondary_not_known_to_wait_does_not_overlap, WAITS, UNKNOWN, NO, NO, "known to wait",     \
-      assert_ok(pdl_kernel_declare(pair.secondary, PDL_UNKNOWN, PDL_UNKNOWN)))                     \
-    X(a_cooperative_secondary_does_not_overlap, COOPERATIVE, NO, NO, NO, "",                       \
-      pair.secondary_desc.grid[0] = 132;                                                           \
-      pair.secondary_desc.cooperative = 1)                                                         \
-    X(a_primary_for_8_0_hides_launch_latency_only, PRIMARY_CODE, NO, NO, YES, "",                  \
-      set_kernel(0, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))                                            \
-    X(a_primary_without_a_trigger_hides_launch_latency_only, TRIGGERS, NO, NO, YES, "",            \
-      assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_NO)))                                \
-    X(a_primary_not_known_to_trigger_leaves_it_open, TRIGGERS, UNKNOWN, UNKNOWN, YES, "",          \
-      assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_UNKNOWN)))                           \
-    X(clusters_compiled_into_the_primary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,            \
-      "the primary's clusters of 2 blocks", compile_cluster(0))                                    \
-    X(clusters_compiled_into_the_secondary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,          \
-      "the secondary's clusters of 2 blocks", compile_cluster(1))                                  \
-    X(a_driver_that_counts_otherwise_leaves_it_open, OCCUPANCY, UNKNOWN, UNKNOWN, YES, "",         \
-      mock.kernels[1].occupancy = 4)
-
-#define BROKEN_TEST_(name, condition, outcome, overlap, early, says, ...)                          \
-    static void name(void **state)                                                                 \
+#define BROKEN(name, condition, outcome, overlap, early, says, ...)                                \
+    PAIR_TEST(name)                                                                                \
     {                                                                                              \
-        (void)state;                                                                               \
         __VA_ARGS__;                                                                               \
         const pdl_overlap_report report = query();                                                 \
         assert_only(&report, PDL_CONDITION_##condition, PDL_##outcome, PDL_##overlap,              \
                     PDL_##early);                                                                  \
         assert_non_null(strstr(report.message, says));                                             \
     }
-BROKEN(BROKEN_TEST_)
-#undef BROKEN_TEST_
-
-/* What pdl_launch() does not grant is not answered with yes. unit.agreement has all reasons. */
-static void switches_and_policies_count_as_in_a_launch(void **state)
-{
-    (void)state;
-    pdl_policy policy = PDL_POLICY_INIT;
-    overlap_enable(false);
-    pdl_overlap_report report = query();
-    overlap_enable(true);
-    assert_only(&report, PDL_CONDITION_ENVIRONMENT, PDL_NO, PDL_NO, PDL_NO);
-    policy.exclude = "fc2";
-    assert_ok(pdl_policy_set(&policy));
-    report = query();
-    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
-    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_EXCLUDED)));
-    policy = (pdl_policy)PDL_POLICY_INIT;
-    policy.capture_only = 1;
-    assert_ok(pdl_policy_set(&policy));
-    report = query();
-    assert_ok(pdl_policy_set(NULL));
-    assert_only(&report, PDL_CONDITION_ATTRIBUTE, PDL_NO, PDL_NO, PDL_NO);
-    assert_non_null(strstr(report.message, pdl_reason_string(PDL_REASON_NOT_CAPTURING)));
-    assert_only((report = query(), &report), PDL_CONDITION_DEVICE, PDL_YES, PDL_YES, PDL_YES);
-}
+BROKEN(a_device_below_9_0_does_not_overlap, DEVICE, NO, NO, NO, "8.0",
+       mock.devices[0].attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
+       mock_apply())
+BROKEN(the_environment_turns_it_off, ENVIRONMENT, NO, NO, NO, "",
+       mock.table.overlap_disabled = true;
+       mock_apply())
+BROKEN(a_secondary_that_asks_for_no_overlap_gets_none, ATTRIBUTE, NO, NO, NO, "",
+       pair.secondary_desc.overlap = PDL_OVERLAP_NONE)
+BROKEN(an_overlap_that_is_required_in_vain_is_an_answer, SECONDARY_CODE, NO, NO, NO, "",
+       pair.secondary_desc.overlap = PDL_OVERLAP_REQUIRE;
+       set_kernel(1, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))
+BROKEN(another_stream_does_not_overlap, STREAM, NO, NO, NO, "",
+       pair.secondary_desc.stream = mock_stream(1, 0))
+BROKEN(a_secondary_known_not_to_wait_does_not_overlap, WAITS, NO, NO, NO, "",
+       assert_ok(pdl_kernel_declare(pair.secondary, PDL_NO, PDL_YES)))
+BROKEN(a_secondary_not_known_to_wait_does_not_overlap, WAITS, UNKNOWN, NO, NO, "known to wait",
+       assert_ok(pdl_kernel_declare(pair.secondary, PDL_UNKNOWN, PDL_UNKNOWN)))
+BROKEN(a_cooperative_secondary_does_not_overlap, COOPERATIVE, NO, NO, NO, "",
+       pair.secondary_desc.grid[0] = 132;
+       pair.secondary_desc.cooperative = 1)
+BROKEN(a_primary_for_8_0_hides_launch_latency_only, PRIMARY_CODE, NO, NO, YES, "",
+       set_kernel(0, CU_FUNC_ATTRIBUTE_PTX_VERSION, 80))
+BROKEN(a_primary_without_a_trigger_hides_launch_latency_only, TRIGGERS, NO, NO, YES, "",
+       assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_NO)))
+BROKEN(a_primary_not_known_to_trigger_leaves_it_open, TRIGGERS, UNKNOWN, UNKNOWN, YES, "",
+       assert_ok(pdl_kernel_declare(pair.primary, PDL_YES, PDL_UNKNOWN)))
+BROKEN(clusters_compiled_into_the_primary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,
+       "the primary's clusters of 2 blocks", compile_cluster(0))
+BROKEN(clusters_compiled_into_the_secondary_leave_it_open, CLUSTER, UNKNOWN, UNKNOWN, YES,
+       "the secondary's clusters of 2 blocks", compile_cluster(1))
+BROKEN(a_driver_that_counts_otherwise_leaves_it_open, OCCUPANCY, UNKNOWN, UNKNOWN, YES, "",
+       mock.kernels[1].occupancy = 4)
 
 /* As its field would. */
-static void a_carve_out_in_extra_attributes_counts(void **state)
+PAIR_TEST(a_carve_out_in_extra_attributes_counts)
 {
-    (void)state;
     CUlaunchAttribute extra;
     memset(&extra, 0, sizeof(extra));
     extra.id = ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
@@ -207,9 +168,8 @@ static void a_carve_out_in_extra_attributes_counts(void **state)
     }
 }
 
-static void the_default_streams_are_two(void **state)
+PAIR_TEST(the_default_streams_are_two)
 {
-    (void)state;
     pair.primary_desc.default_stream = PDL_DEFAULT_STREAM_LEGACY;
     pair.secondary_desc.default_stream = PDL_DEFAULT_STREAM_PER_THREAD;
     pdl_overlap_report report = query();
@@ -222,9 +182,8 @@ static void the_default_streams_are_two(void **state)
     assert_only(&report, PDL_CONDITION_STREAM, PDL_YES, PDL_YES, PDL_YES);
 }
 
-static void an_event_between_streams_may_or_may_not(void **state)
+PAIR_TEST(an_event_between_streams_may_or_may_not)
 {
-    (void)state;
     struct CUevent_st *event = NULL;
     event = mock_event_create(CU_EVENT_DISABLE_TIMING);
     pair.primary_desc.trigger_event = event;
@@ -234,9 +193,8 @@ static void an_event_between_streams_may_or_may_not(void **state)
     (void)mock_event_destroy(event);
 }
 
-static void clusters_leave_it_open(void **state)
+PAIR_TEST(clusters_leave_it_open)
 {
-    (void)state;
     pair.secondary_desc.cluster[0] = 2;
     pdl_overlap_report report = query();
     assert_only(&report, PDL_CONDITION_CLUSTER, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
@@ -253,54 +211,42 @@ static void clusters_leave_it_open(void **state)
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static void the_room_beside_the_primary_is_counted(void **state)
+/* Both grids and the room for them; 5 blocks of the primary go on each of 132 SMs. Counts are those of waves, blocks in the
+ * last, the most on an SM, the SMs with so many, the fewest, and what fits beside both. */
+static const struct number_row {
+    const char *name;
+    uint32_t blocks[2];
+    uint32_t counts[7];
+    uint32_t total;
+} number_rows[] = {
+    {"the room beside the primary is counted", {396, 1000}, {1, 396, 3, 132, 3, 2, 2}, 264},
+    {"more than the grid never fits", {396, 7}, {1, 396, 3, 132, 3, 2, 2}, 7},
+    {"the last wave of several counts", {1460, 1000}, {3, 140, 2, 8, 1, 3, 4}, 8 * 3 + 124 * 4},
+};
+
+TEST_ROWS(numbers_of_a_pair, number_rows, set_up, mock_teardown)
 {
-    (void)state;
+    pair.primary_desc.grid[0] = row->blocks[0];
+    pair.secondary_desc.grid[0] = row->blocks[1];
     const pdl_overlap_report report = query();
+    const uint32_t got[] = {report.primary_waves,    (uint32_t)report.last_wave,
+                            report.most_on_sm,       report.sms_with_most,
+                            report.fewest_on_sm,     report.fit_beside_most,
+                            report.fit_beside_fewest};
+    assert_memory_equal(got, row->counts, sizeof(got));
+    assert_int_equal(report.fit_total, row->total);
     assert_int_equal(report.device, 0);
     assert_int_equal(report.sms, 132);
-    assert_int_equal(report.primary_blocks, 396);
-    assert_int_equal(report.secondary_blocks, 1000);
+    assert_int_equal(report.primary_blocks, row->blocks[0]);
+    assert_int_equal(report.secondary_blocks, row->blocks[1]);
     assert_int_equal(report.primary_per_sm, 5);
     assert_int_equal(report.secondary_per_sm, 5);
-    assert_int_equal(report.primary_waves, 1);
-    assert_int_equal(report.last_wave, 396);
-    assert_int_equal(report.most_on_sm, 3);
-    assert_int_equal(report.sms_with_most, 132);
-    assert_int_equal(report.fewest_on_sm, 3);
     assert_int_equal(report.idle_sms, 0);
-    assert_int_equal(report.fit_beside_most, 2);
-    assert_int_equal(report.fit_beside_fewest, 2);
-    assert_int_equal(report.fit_total, 264);
     assert_int_equal(report.first_out, PDL_CONDITION_SHARED_MEMORY);
 }
 
-static void more_than_the_grid_never_fits(void **state)
+PAIR_TEST(a_wave_that_is_full_is_not_an_empty_one)
 {
-    (void)state;
-    pair.secondary_desc.grid[0] = 7;
-    assert_int_equal(query().fit_total, 7);
-}
-
-static void the_last_wave_of_several_is_what_counts(void **state)
-{
-    (void)state;
-    pair.primary_desc.grid[0] = 2 * 660 + 140; /* 5 on each of 132 SMs twice, and 140 more */
-    const pdl_overlap_report report = query();
-    assert_int_equal(report.primary_waves, 3);
-    assert_int_equal(report.last_wave, 140);
-    assert_int_equal(report.most_on_sm, 2);
-    assert_int_equal(report.sms_with_most, 8);
-    assert_int_equal(report.fewest_on_sm, 1);
-    assert_int_equal(report.idle_sms, 0);
-    assert_int_equal(report.fit_beside_most, 3);
-    assert_int_equal(report.fit_beside_fewest, 4);
-    assert_int_equal(report.fit_total, 8 * 3 + 124 * 4);
-}
-
-static void a_wave_that_is_full_is_not_an_empty_one(void **state)
-{
-    (void)state;
     pair.primary_desc.grid[0] = 660;
     const pdl_overlap_report report = query();
     assert_int_equal(report.primary_waves, 1);
@@ -312,9 +258,8 @@ static void a_wave_that_is_full_is_not_an_empty_one(void **state)
     assert_int_equal(condition_of(&report, PDL_CONDITION_CARVEOUT)->met, PDL_YES);
 }
 
-static void static_shared_memory_counts(void **state)
+PAIR_TEST(static_shared_memory_counts)
 {
-    (void)state;
     set_kernel(0, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 30000);
     mock.kernels[0].occupancy = 3;
     const pdl_overlap_report report = query();
@@ -323,9 +268,8 @@ static void static_shared_memory_counts(void **state)
                      (SHARED + 30000 + 1024 + 127) / 128 * 128);
 }
 
-static void a_later_wave_that_is_not_full_may_leave_room(void **state)
+PAIR_TEST(a_later_wave_that_is_not_full_may_leave_room)
 {
-    (void)state;
     /* Beside one block of the secondary's 200 KiB there is no room for a block of 40 KiB. */
     pair.primary_desc.grid[0] = 2 * 660 + 132;
     pair.secondary_desc.dynamic_shared_memory = 204800;
@@ -342,9 +286,8 @@ static void a_later_wave_that_is_not_full_may_leave_room(void **state)
     assert_int_equal(condition_of(&report, PDL_CONDITION_SHARED_MEMORY)->met, PDL_NO);
 }
 
-static void idle_sms_are_room_enough(void **state)
+PAIR_TEST(idle_sms_are_room_enough)
 {
-    (void)state;
     /* One block of all the shared memory on 100 SMs: only the other 32 have room. */
     pair.primary_desc.grid[0] = 100;
     pair.primary_desc.dynamic_shared_memory = 232448;
@@ -358,9 +301,8 @@ static void idle_sms_are_room_enough(void **state)
     assert_int_equal(report.overlap, PDL_YES);
 }
 
-static void each_resource_says_what_is_taken_and_left(void **state)
+PAIR_TEST(each_resource_says_what_is_taken_and_left)
 {
-    (void)state;
     const pdl_overlap_report report = query();
     const struct {
         pdl_condition condition;
@@ -384,9 +326,8 @@ static void each_resource_says_what_is_taken_and_left(void **state)
     assert_int_equal(resource_of(&report, PDL_CONDITION_BARRIERS)->known, 0);
 }
 
-static void what_would_have_to_shrink_is_told(void **state)
+PAIR_TEST(what_would_have_to_shrink_is_told)
 {
-    (void)state;
     const pdl_overlap_report report = query();
     const struct {
         pdl_condition condition;
@@ -409,9 +350,8 @@ static void what_would_have_to_shrink_is_told(void **state)
     }
 }
 
-static void what_is_told_to_shrink_to_makes_room(void **state)
+PAIR_TEST(what_is_told_to_shrink_to_makes_room)
 {
-    (void)state;
     pdl_overlap_report report = query();
     const uint32_t before = report.fit_beside_most;
     pair.secondary_desc.dynamic_shared_memory =
@@ -426,9 +366,8 @@ static void what_is_told_to_shrink_to_makes_room(void **state)
 
 /* ---- carve-out ------------------------------------------------------------------------------ */
 
-static void without_a_preference_the_size_may_be_too_small(void **state)
+PAIR_TEST(without_a_preference_the_size_may_be_too_small)
 {
-    (void)state;
     /* The primary takes 8 KiB with what is reserved, and 8 blocks of 256 threads fit: 64 KiB hold
      * them. */
     set_kernel(0, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
@@ -446,9 +385,8 @@ static void without_a_preference_the_size_may_be_too_small(void **state)
     assert_only(&report, PDL_CONDITION_CARVEOUT, PDL_YES, PDL_YES, PDL_YES);
 }
 
-static void different_preferences_leave_it_open(void **state)
+PAIR_TEST(different_preferences_leave_it_open)
 {
-    (void)state;
     /* 41 and 3 * 1 KiB fit the 132 KiB of the one and the 228 KiB of the other. */
     set_kernel(0, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50);
     pair.primary_desc.dynamic_shared_memory = 0;
@@ -463,9 +401,8 @@ static void different_preferences_leave_it_open(void **state)
     assert_only(&report, PDL_CONDITION_CARVEOUT, PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES);
 }
 
-static void an_idle_sm_is_set_as_the_secondary_wants_it(void **state)
+PAIR_TEST(an_idle_sm_is_set_as_the_secondary_wants_it)
 {
-    (void)state;
     set_kernel(0, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0); /* 8 KiB */
     pair.primary_desc.dynamic_shared_memory = 0;
     pair.primary_desc.grid[0] = 100;
@@ -476,9 +413,8 @@ static void an_idle_sm_is_set_as_the_secondary_wants_it(void **state)
     assert_only(&report, PDL_CONDITION_CARVEOUT, PDL_YES, PDL_YES, PDL_YES);
 }
 
-static void the_descriptors_preference_stands_above_the_kernels(void **state)
+PAIR_TEST(the_descriptors_preference_stands_above_the_kernels)
 {
-    (void)state;
     pair.primary_desc.shared_memory_carveout = 50; /* 132 KiB: the primary's 123 and no more */
     const pdl_overlap_report report = query();
     assert_int_equal(report.primary_per_sm, 3);
@@ -487,9 +423,8 @@ static void the_descriptors_preference_stands_above_the_kernels(void **state)
     assert_int_equal(report.overlap, PDL_NO);
 }
 
-static void a_descriptor_with_a_preference_is_not_checked_with_the_driver(void **state)
+PAIR_TEST(a_descriptor_with_a_preference_is_not_checked_with_the_driver)
 {
-    (void)state;
     pair.primary_desc.shared_memory_carveout = 100;
     mock.kernels[0].occupancy = 1;
     const pdl_overlap_report report = query();
@@ -498,9 +433,8 @@ static void a_descriptor_with_a_preference_is_not_checked_with_the_driver(void *
 
 /* ---- callers -------------------------------------------------------------------------------- */
 
-static void a_missing_argument_is_named(void **state)
+PAIR_TEST(a_missing_argument_is_named)
 {
-    (void)state;
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     assert_refused(pdl_overlap_query(NULL, &pair.primary_desc, pair.secondary, &pair.secondary_desc,
                                      -1, &report),
@@ -519,27 +453,16 @@ static void a_missing_argument_is_named(void **state)
                    PDL_ERROR_INVALID_ARGUMENT, "report", "");
 }
 
-static void a_report_whose_size_was_never_set_is_refused(void **state)
+PAIR_TEST(a_device_that_is_not_there_is_refused)
 {
-    (void)state;
-    pdl_overlap_report report = {0};
-    assert_refused(pdl_overlap_query(pair.primary, &pair.primary_desc, pair.secondary,
-                                     &pair.secondary_desc, -1, &report),
-                   PDL_ERROR_DESC_SIZE, "size", "report");
-}
-
-static void a_device_that_is_not_there_is_refused(void **state)
-{
-    (void)state;
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     assert_refused(pdl_overlap_query(pair.primary, &pair.primary_desc, pair.secondary,
                                      &pair.secondary_desc, 7, &report),
                    PDL_ERROR_INVALID_DEVICE, "device", "7");
 }
 
-static void a_launch_that_would_be_refused_is_refused_and_the_report_untouched(void **state)
+PAIR_TEST(a_launch_that_would_be_refused_is_refused_and_the_report_untouched)
 {
-    (void)state;
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     report.sms = 77;
     pair.secondary_desc.grid[0] = 0;
@@ -554,53 +477,22 @@ static void a_launch_that_would_be_refused_is_refused_and_the_report_untouched(v
     assert_int_equal(report.sms, 77);
 }
 
-static void a_driver_that_fails_is_told(void **state)
+PAIR_TEST(functions_and_symbols_are_asked_as_well)
 {
-    (void)state;
-    pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
-    mock_fail(MOCK_cuOccupancyMaxActiveBlocksPerMultiprocessor, 1, CUDA_ERROR_UNKNOWN);
-    assert_refused(pdl_overlap_query(pair.primary, &pair.primary_desc, pair.secondary,
-                                     &pair.secondary_desc, -1, &report),
-                   PDL_ERROR_DRIVER, NULL, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-}
-
-static void a_smaller_report_is_filled_to_its_end(void **state)
-{
-    (void)state;
-    const size_t size = offsetof(pdl_overlap_report, sms);
-    unsigned char *older = malloc(size); /* of that size: a byte too many is seen */
-    const uint32_t size_field = (uint32_t)size;
-    uint32_t overlap = 77;
-    assert_non_null(older);
-    memset(older, 0xff, size);
-    memcpy(older, &size_field, sizeof(size_field));
-    assert_ok(pdl_overlap_query(pair.primary, &pair.primary_desc, pair.secondary,
-                                &pair.secondary_desc, -1, (pdl_overlap_report *)(void *)older));
-    memcpy(&overlap, older + offsetof(pdl_overlap_report, overlap), sizeof(overlap));
-    assert_int_equal(overlap, PDL_YES);
-    free(older);
-}
-
-static void functions_and_symbols_are_asked_as_well(void **state)
-{
-    (void)state;
     for (int source = 0; source < KERNEL_SOURCES; source++) {
         pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
-        pdl_kernel *primary = make_kernel((enum kernel_source)source, 0);
-        pdl_kernel *secondary = make_kernel((enum kernel_source)source, 1);
+        pdl_kernel *primary = test_kernel((enum kernel_source)source, 0);
+        pdl_kernel *secondary = test_kernel((enum kernel_source)source, 1);
         assert_ok(pdl_kernel_declare(primary, PDL_YES, PDL_YES));
         assert_ok(pdl_overlap_query(primary, &pair.primary_desc, secondary, &pair.secondary_desc, 0,
                                     &report));
         assert_int_equal(report.fit_beside_most, 2);
         assert_int_equal(report.overlap, PDL_YES);
-        pdl_kernel_destroy(secondary);
-        pdl_kernel_destroy(primary);
     }
 }
 
-static void the_sms_are_those_of_the_streams_contexts(void **state)
+PAIR_TEST(the_sms_are_those_of_the_streams_contexts)
 {
-    (void)state;
     const CUstream green = mock_green_stream(0);
     const CUstream plain = mock_stream(0, 0);
     mock.devices[0].green_sms = 24;
@@ -628,9 +520,8 @@ static void the_sms_are_those_of_the_streams_contexts(void **state)
 }
 
 /* 256 KiB on request, and an SM that has that and what is reserved. */
-static void an_oversized_block_has_the_oversized_memory(void **state)
+PAIR_TEST(an_oversized_block_has_the_oversized_memory)
 {
-    (void)state;
     mock.devices[0].attributes[150] = 262144;
     mock_apply();
     pair.primary_desc.grid[0] = 132;
@@ -648,9 +539,8 @@ static void an_oversized_block_has_the_oversized_memory(void **state)
     assert_int_equal(query().resources[2].capacity, 233472);
 }
 
-static void every_condition_has_a_name_of_its_own(void **state)
+PAIR_TEST(every_condition_has_a_name_of_its_own)
 {
-    (void)state;
     for (int i = 1; i <= PDL_CONDITION_OCCUPANCY; i++) {
         assert_string_not_equal(pdl_condition_name((pdl_condition)i), "unknown");
         for (int k = 1; k < i; k++) {
@@ -659,45 +549,4 @@ static void every_condition_has_a_name_of_its_own(void **state)
         }
     }
     assert_string_equal(pdl_condition_name((pdl_condition)0), "unknown");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        PAIR_TEST(every_condition_of_a_good_pair_is_met),
-#define BROKEN_ROW_(name, ...) PAIR_TEST(name),
-        BROKEN(BROKEN_ROW_)
-#undef BROKEN_ROW_
-            PAIR_TEST(switches_and_policies_count_as_in_a_launch),
-        PAIR_TEST(a_carve_out_in_extra_attributes_counts),
-        PAIR_TEST(the_default_streams_are_two),
-        PAIR_TEST(an_event_between_streams_may_or_may_not),
-        PAIR_TEST(clusters_leave_it_open),
-        PAIR_TEST(the_room_beside_the_primary_is_counted),
-        PAIR_TEST(more_than_the_grid_never_fits),
-        PAIR_TEST(the_last_wave_of_several_is_what_counts),
-        PAIR_TEST(a_wave_that_is_full_is_not_an_empty_one),
-        PAIR_TEST(static_shared_memory_counts),
-        PAIR_TEST(a_later_wave_that_is_not_full_may_leave_room),
-        PAIR_TEST(idle_sms_are_room_enough),
-        PAIR_TEST(each_resource_says_what_is_taken_and_left),
-        PAIR_TEST(what_would_have_to_shrink_is_told),
-        PAIR_TEST(what_is_told_to_shrink_to_makes_room),
-        PAIR_TEST(without_a_preference_the_size_may_be_too_small),
-        PAIR_TEST(different_preferences_leave_it_open),
-        PAIR_TEST(an_idle_sm_is_set_as_the_secondary_wants_it),
-        PAIR_TEST(the_descriptors_preference_stands_above_the_kernels),
-        PAIR_TEST(a_descriptor_with_a_preference_is_not_checked_with_the_driver),
-        PAIR_TEST(a_missing_argument_is_named),
-        PAIR_TEST(a_report_whose_size_was_never_set_is_refused),
-        PAIR_TEST(a_device_that_is_not_there_is_refused),
-        PAIR_TEST(a_launch_that_would_be_refused_is_refused_and_the_report_untouched),
-        PAIR_TEST(a_driver_that_fails_is_told),
-        PAIR_TEST(a_smaller_report_is_filled_to_its_end),
-        PAIR_TEST(functions_and_symbols_are_asked_as_well),
-        PAIR_TEST(the_sms_are_those_of_the_streams_contexts),
-        PAIR_TEST(an_oversized_block_has_the_oversized_memory),
-        PAIR_TEST(every_condition_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static struct pdl_overlap_input good_input(void)
     };
 }
 
-static void kernels_of_unknown_needs_leave_it_open(void **state)
+PLAIN_TEST(kernels_of_unknown_needs_leave_it_open)
 {
-    (void)state;
     struct pdl_overlap_input input = good_input();
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     input.secondary.block_known = false;
@@ -42,9 +41,8 @@ static void kernels_of_unknown_needs_leave_it_open(void **state)
     assert_non_null(strstr(report.message, "secondary"));
 }
 
-static void a_block_that_fits_no_sm_is_said_to_be_one(void **state)
+PLAIN_TEST(a_block_that_fits_no_sm_is_said_to_be_one)
 {
-    (void)state;
     struct pdl_overlap_input input = good_input();
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     input.primary.block.shared_memory = 300000;
@@ -57,9 +55,8 @@ static void a_block_that_fits_no_sm_is_said_to_be_one(void **state)
         strstr(report.message, "the primary cannot be launched: a block of the primary takes "));
 }
 
-static void fewer_registers_than_the_compiler_can_do_with_are_not_told(void **state)
+PLAIN_TEST(fewer_registers_than_the_compiler_can_do_with_are_not_told)
 {
-    (void)state;
     struct pdl_overlap_input input = good_input();
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     input.primary.block = (struct pdl_block){.threads = 512, .registers = 16, .carveout = 100};
@@ -73,9 +70,8 @@ static void fewer_registers_than_the_compiler_can_do_with_are_not_told(void **st
     assert_int_equal(registers->primary_at_most, PDL_OVERLAP_NO_VALUE);
 }
 
-static void barriers_never_change_the_answer(void **state)
+PLAIN_TEST(barriers_never_change_the_answer)
 {
-    (void)state;
     struct pdl_overlap_input input = good_input();
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     pdl_overlap_judge(&input, &report);
@@ -97,9 +93,8 @@ static struct pdl_overlap_input pair_of(struct pdl_block primary, uint64_t block
     return input;
 }
 
-static void room_that_depends_on_where_warps_lie_leaves_it_open(void **state)
+PLAIN_TEST(room_that_depends_on_where_warps_lie_leaves_it_open)
 {
-    (void)state;
     /* An SM holds 1 block of 6 warps, which leaves room for a warp in two partitions. In a first
      * wave the secondary's warps come to these; in a second who knows. */
     const struct pdl_block primary = {.threads = 192, .registers = 226, .carveout = 100};
@@ -121,9 +116,8 @@ static void room_that_depends_on_where_warps_lie_leaves_it_open(void **state)
     assert_non_null(strstr(report.message, "0 to 1 fit, depending on how the warps lie"));
 }
 
-static void registers_that_suffice_only_in_sum_do_not(void **state)
+PLAIN_TEST(registers_that_suffice_only_in_sum_do_not)
 {
-    (void)state;
     struct pdl_overlap_input input =
         pair_of((struct pdl_block){.threads = 96, .registers = 226, .carveout = -1}, 264,
                 (struct pdl_block){.threads = 512, .registers = 18, .carveout = -1});
@@ -134,9 +128,8 @@ static void registers_that_suffice_only_in_sum_do_not(void **state)
     assert_int_equal(condition_of(&report, PDL_CONDITION_REGISTERS)->met, PDL_NO);
 }
 
-static void without_room_only_the_tail_is_said_to_be_hidden(void **state)
+PLAIN_TEST(without_room_only_the_tail_is_said_to_be_hidden)
 {
-    (void)state;
     const struct pdl_block half = {.threads = 512, .registers = 64, .carveout = 100};
     struct pdl_overlap_input input = pair_of(half, 264, half);
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
@@ -151,9 +144,8 @@ static void without_room_only_the_tail_is_said_to_be_hidden(void **state)
 }
 
 /* What the driver may set the shared memory to is not counted as room for certain. */
-static void the_room_is_that_of_the_smallest_size_that_the_driver_may_choose(void **state)
+PLAIN_TEST(the_room_is_that_of_the_smallest_size_that_the_driver_may_choose)
 {
-    (void)state;
     /* 2 blocks with 1 KiB of what is reserved go into 8 KiB, and so do 7 beside one of them. */
     struct pdl_overlap_input input =
         pair_of((struct pdl_block){.threads = 512, .registers = 64, .carveout = -1}, 132,
@@ -171,19 +163,4 @@ static void the_room_is_that_of_the_smallest_size_that_the_driver_may_choose(voi
     pdl_overlap_judge(&input, &report);
     assert_int_equal(report.fit_beside_most, 0);
     assert_int_equal(report.may_fit_beside_most, 8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_of_unknown_needs_leave_it_open),
-        cmocka_unit_test(a_block_that_fits_no_sm_is_said_to_be_one),
-        cmocka_unit_test(fewer_registers_than_the_compiler_can_do_with_are_not_told),
-        cmocka_unit_test(barriers_never_change_the_answer),
-        cmocka_unit_test(room_that_depends_on_where_warps_lie_leaves_it_open),
-        cmocka_unit_test(registers_that_suffice_only_in_sum_do_not),
-        cmocka_unit_test(without_room_only_the_tail_is_said_to_be_hidden),
-        cmocka_unit_test(the_room_is_that_of_the_smallest_size_that_the_driver_may_choose),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

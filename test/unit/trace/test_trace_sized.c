@@ -52,8 +52,4 @@ static int teardown(void **state)
     return mock_teardown(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest sized[] = {SIZED_TESTS(setup, teardown)};
-    return cmocka_run_group_tests(sized, NULL, NULL) + run_all_tests(NULL, NULL);
-}
+SIZED_TESTS(setup, teardown)
