@@ -12,8 +12,7 @@
 enum { KIB = 1024 };
 
 /* What SMs have differently: as in cuda/__device/arch_traits.h of libcu++ 13.3.5 (CUDA 13.5); blocks as in
- * cuda_occupancy.h of CUDA 13.5, too. Its carve-out of 328 KiB for 10.7 needs oversized shared memory, of which no header
- * says how much a block may use. */
+ * cuda_occupancy.h of CUDA 13.5, too, without the carve-out for oversized shared memory that it has for 10.7. */
 static const struct {
     int32_t compute_capability;
     uint32_t threads, blocks, shared_kib;
