@@ -6,6 +6,7 @@ The paragraph on what safe means has the same words wherever it is. Every link t
 anchor to a heading. The repository has one address, a placeholder.
 """
 
+import functools
 import pathlib
 import re
 import sys
@@ -29,11 +30,12 @@ def prose(text):
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
+@functools.lru_cache(maxsize=None)
 def anchors(page):
     """The anchors that GitHub gives the headings of a page."""
-    for heading in re.findall(r"^#+ (.*)$", prose(page.read_text(encoding="utf-8")), re.MULTILINE):
-        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    headings = re.findall(r"^#+ (.*)$", prose(page.read_text(encoding="utf-8")), re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
 
 
 def broken_links(source, page):
