@@ -22,12 +22,23 @@
  *   it.
  * - Environment, read once: `PDL_OVERLAP=0` disables every overlap (AUTO serializes, REQUIRE
  *   fails), for debugging. `PDL_LOG=stderr` or `PDL_LOG=FILE` logs each kernel's first decision
- *   about overlap and every change of it, one per line. No kernel overlaps in whose code
- *   libpdl-inspect, where it is installed, finds a race, unless it is declared to wait;
- *   `PDL_OVERLAP_PROOF=off` turns that off. `PDL_OVERLAP_STRICT=1` grants overlaps only to kernels
- *   that it proves to wait before they touch memory, or that are declared to. pdl/policy.h has
- *   `PDL_OVERLAP=capture` and `PDL_OVERLAP_EXCLUDE`. An unknown value is reported on standard
- *   error, and the safe one is used; `docs/environment.md` lists all variables.
+ *   about overlap and every change of it, one per line. `PDL_OVERLAP_PROOF=off` turns the analysis
+ *   below off. pdl/policy.h has `PDL_OVERLAP=capture` and `PDL_OVERLAP_EXCLUDE`. An unknown value is
+ *   reported on standard error, and the safe one is used; `docs/environment.md` lists all variables.
+ *
+ * What safe means:
+ *
+ * `PDL_OVERLAP_AUTO` grants an early start only on a device of compute capability 9.0 or newer,
+ * and only to code that was compiled for 9.0 or newer and contains a wait. Where libpdl-inspect is
+ * installed, it analyses that code. A kernel in which it finds a race is not granted. A kernel
+ * that it cannot analyse, or neither proves correct nor finds a race in, is granted, except in
+ * strict mode (`PDL_OVERLAP_STRICT=1`). `pdl_kernel_declare()` overrides what libpdl reads in the
+ * code, and the analysis. The analysis sees one kernel at a time. It cannot see what other kernels
+ * write, whether the program's statements about its kernels are true, or launches that libpdl does
+ * not make. In machine code without PTX it treats an early access as not proved, not as a race.
+ * Without libpdl-inspect one wait anywhere in the code is enough. A kernel that is not granted
+ * starts after the kernel before it in its stream has ended, as without PDL. First read the
+ * reason: run the program with `PDL_LOG=stderr`.
  */
 #ifndef PDL_PDL_H
 #define PDL_PDL_H

@@ -3,9 +3,9 @@
 """documents.py PDLTOOL SOURCE: the blocks of the documents that no compiler sees are what they say they are.
 
 Commands: shells parse them, pdltool has the commands and options, presets and files of the source tree exist, and what
-needs neither a device nor the reader's own files runs. JSON, YAML, Python and jq are parsed. Blocks in C and CUDA are
-compiled by device.snippets, those in CMake are built by install.cmake_blocks, and `console` is what
-test/install/tutorial.py runs: no other page has it.
+needs neither a device nor the reader's own files runs. JSON and Python are parsed, and YAML with the commands in it. A
+program for jq gets a report of lint. Blocks in C and CUDA are compiled by device.snippets, those in CMake are built by
+install.cmake_blocks, and `console` is what test/install/tutorial.py runs: no other page has it.
 """
 
 import functools
@@ -24,8 +24,25 @@ try:
 except ImportError:
     yaml = None
 
-ELSEWHERE = {"", "c", "cuda", "cmake", "cpp", "groovy", "make", "pdlsim", "pdltune"}
+ELSEWHERE = {"", "c", "cuda", "cmake", "cpp", "make", "pdlsim", "pdltune"}
 RUNS = {"sim", "overlap"}  # with numbers or files of the source tree alone
+# Reads memory before its wait, at two lines.
+RACES = """.version 7.8
+.target sm_90
+.address_size 64
+.file 1 "a.cu"
+.visible .entry kernel(.param .u64 x)
+{
+.reg .b64 %rd<3>; .reg .b32 %r<3>;
+ld.param.u64 %rd1, [x]; cvta.to.global.u64 %rd2, %rd1;
+.loc 1 3 5
+ld.global.u32 %r1, [%rd2];
+.loc 1 4 5
+ld.global.u32 %r2, [%rd2+4];
+griddepcontrol.wait;
+ret;
+}
+"""
 
 
 def blocks(path):
@@ -116,15 +133,45 @@ class Checks:
     def python(text):
         compile(text, "block", "exec")
 
-    @staticmethod
-    def yaml(text):
-        if yaml:
-            yaml.safe_load(text)
+    def yaml(self, text):
+        """The commands in it are those of `run`, `script` and `entry`."""
+        rest = [yaml.safe_load(text)] if yaml else []
+        while rest:
+            value = rest.pop()
+            if isinstance(value, dict):
+                for key in value.keys() & {"run", "script", "entry"}:
+                    commands = value[key] if isinstance(value[key], list) else [value[key]]
+                    self.sh("".join(command + "\n" for command in commands))
+                rest += value.values()
+            elif isinstance(value, list):
+                rest += value
 
     @staticmethod
-    def jq(text):
-        if shutil.which("jq"):
-            subprocess.run(["jq", text], input='{"runs": []}', capture_output=True, text=True, check=True)
+    def groovy(text):
+        """Brackets and quotes are balanced: there is no parser here."""
+        opened = []
+        for token in re.findall(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|['\"(){}\[\]]", text):
+            if token in ("'", '"') or token in ")}]" and (not opened or opened.pop() + token not in ("()", "{}", "[]")):
+                raise ValueError("unbalanced: %s" % token)
+            if token in "({[":
+                opened.append(token)
+        if opened:
+            raise ValueError("unbalanced: %s" % opened[-1])
+
+    def jq(self, text):
+        """It makes of a report of lint what GitLab reads of a code quality report."""
+        if not shutil.which("jq"):
+            return
+        sarif = subprocess.run([self.pdltool, "lint", "--sarif", "-"], input=RACES, capture_output=True, text=True, check=False)
+        result = subprocess.run(["jq", text], input=sarif.stdout, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise ValueError(result.stderr)
+        found = json.loads(result.stdout)
+        if [entry["location"]["lines"]["begin"] for entry in found] != [3, 4] or \
+                len({entry["fingerprint"] for entry in found} - {None}) != 2 or \
+                any((entry["location"]["path"], entry["check_name"], entry["severity"]) != ("a.cu", "read-before-wait", "major")
+                    or not entry["description"] for entry in found):
+            raise ValueError("not a code quality report of lint's findings: %s" % result.stdout)
 
 
 def main():

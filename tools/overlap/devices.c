@@ -12,7 +12,7 @@
 enum { KIB = 1024 };
 
 /* What SMs have differently: as in cuda/__device/arch_traits.h of libcu++ 13.3.5 (CUDA 13.5); blocks as in
- * cuda_occupancy.h of CUDA 13.5, too. docs/overlap.md has the table and what is not in it. */
+ * cuda_occupancy.h of CUDA 13.5, too, without the carve-out for oversized shared memory that it has for 10.7. */
 static const struct {
     int32_t compute_capability;
     uint32_t threads, blocks, shared_kib;
