@@ -18,9 +18,6 @@
  * - `PDL_RTC_CACHE_DIR`: its folder; default: `$XDG_CACHE_HOME/pdl`, or `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a read-only folder, for shipped caches.
  * - `PDL_RTC_CACHE_SIZE`: the maximum size of the folder, in bytes or with K, M or G (default 1G).
- * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another process that compiles
- *   the same text, before it compiles the text itself (default 60, at most a day; 0: no
- *   waiting). Read for each new cache.
  * - `PDL_RTC_DUMP_DIR`: the folder for failed compilations, read at each failure. Unset: `dumps`
  *   in the cache's folder (without one, in the default cache's); empty: none are written.
  * - `PDL_NVRTC`: the library's file, read on first use. Unset: libnvrtc.so.13 or
@@ -206,9 +203,8 @@ PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *
 /**
  * Previously compiled kernels: in memory, in a folder, and in a second, read-only folder.
  *
- * A text is compiled only once at a time, within the process and across processes that share the
- * folder. A call that has waited for `PDL_RTC_CACHE_WAIT` seconds compiles it itself. A child of a
- * fork may use its parent's caches, but not the driver: a target must be named. Files that are
+ * Threads compile a text only once at a time, and processes that share the folder each for themselves. A child of a fork
+ * creates a cache of its own, and names a target: the driver does not work there. Files that are
  * damaged, truncated or from another version of this library are compiled again.
  */
 typedef struct pdl_rtc_cache pdl_rtc_cache;

@@ -2,22 +2,20 @@
 /* A process that uses a cache, for faults.py, which runs many of them:
  *
  *   cache_process FOLDER [--keys N] [--threads N] [--seed N] [--compiler IDENTITY] [--read-only]
- *                 [--milliseconds N] [--log FILE] [--source TEXT] [--word WORD] [--rounds N] [--fork FILE]
+ *                 [--milliseconds N] [--log FILE] [--source TEXT] [--word WORD] [--rounds N]
  *
- * It asks for N texts (or the one) in an order of its own, on each thread, and compares what comes. With --fork it
- * forks while it compiles: the child writes its number to FILE and stays until it is killed. The last
+ * It asks for N texts (or the one) in an order of its own, on each thread, and compares what comes. The last
  * line it prints is its statistics. It exits with 1 where an image is not its text's, or a call fails. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cache_support.h"
 #include "rtc/compiler.h"
 
 static struct {
-    const char *folder, *source, *word, *compiler, *fork_path;
+    const char *folder, *source, *word, *compiler;
     int keys, threads, seed, rounds;
     uint32_t flags;
 } asked = {.compiler = "one", .keys = 1, .threads = 1, .rounds = 1};
@@ -43,26 +41,6 @@ static void ask(int number)
         atomic_store(&failed, 1);
     }
     pdl_rtc_image_destroy(image);
-}
-
-/* The number is there as a whole or not at all. */
-static void leave_child(void)
-{
-    char made[4096];
-    if (fork() != 0) {
-        return;
-    }
-    (void)snprintf(made, sizeof(made), "%s.new", asked.fork_path);
-    FILE *file = fopen(made, "w");
-    if (file == NULL || fprintf(file, "%ld", (long)getpid()) < 0 || fclose(file) != 0 ||
-        rename(made, asked.fork_path) != 0) {
-        _exit(1);
-    }
-    (void)close(STDOUT_FILENO);
-    (void)close(STDERR_FILENO);
-    (void)alarm(300);
-    (void)pause();
-    _exit(0);
 }
 
 static void *run(void *argument)
@@ -128,9 +106,6 @@ static bool parse(int count, char **arguments)
             asked.source = value;
         } else if (strcmp(name, "--word") == 0) {
             asked.word = value;
-        } else if (strcmp(name, "--fork") == 0) {
-            asked.fork_path = value;
-            cache_mock.while_compiling = leave_child;
         } else {
             return false;
         }
