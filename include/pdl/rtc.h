@@ -181,7 +181,7 @@ PDL_API const pdl_kernel_info *pdl_rtc_image_info(const pdl_rtc_image *image, si
 /** The name expression of a kernel, by index; NULL if it has none. Lives as long as the image. */
 PDL_API const char *pdl_rtc_image_expression(const pdl_rtc_image *image, size_t index);
 
-/** The properties of the kernel with a name expression, a plain name or a lowered name; NULL if
+/** The properties of the kernel with a name expression or a lowered name, which that of an extern "C" kernel is; NULL if
  * there is none. Lives as long as the image. */
 PDL_API const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name);
 
@@ -245,9 +245,8 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
 /**
  * The usual call: returns a kernel of a text, and compiles it if necessary.
  *
- * Fast enough to be called before each launch: a kernel in memory is found by all bytes that it
- * was made of. Each call checks the size and times of included files; after a change, the text is
- * compiled again.
+ * Fast enough to be called before each launch: a kernel in memory is found by two 128-bit hashes of all that the call
+ * names. Each call checks the size and times of included files; after a change, the text is compiled again.
  * @param cache NULL: the process's default cache
  * @param name a name expression, "scale<float, 4>", or the plain name of an extern "C" kernel; it need
  * not be among the options' names

@@ -339,7 +339,7 @@ struct one {
 static void look(struct one *one, struct pdl_rtc_dependencies *known, struct pdl_rtc_key *key)
 {
     assert_ok(pdl_rtc_includes_find(&one->request, known));
-    assert_ok(pdl_rtc_key_make(&one->request, known, NULL, key));
+    pdl_rtc_key_make(&one->request, known, NULL, key);
     for (size_t i = 0; i < known->count; i++) {
         known->items[i].fresh = false; /* as if they had been looked at much later */
     }

@@ -135,7 +135,7 @@ static void end_job(struct job *job)
 }
 
 /* A compiler that is not there leaves the key without it: a folder may have the image all the same. */
-static pdl_status make_key(struct job *job)
+static void make_key(struct job *job)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
     const pdl_error before = *pdl_last_error();
@@ -143,7 +143,7 @@ static pdl_status make_key(struct job *job)
         compiler = NULL;
         (void)pdl_error_record(&before);
     }
-    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
+    pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
 }
 
 static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *program,
@@ -163,9 +163,8 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
                               job->dependencies.unknown);
     }
     if (status == PDL_SUCCESS) {
-        status = make_key(job);
-    }
-    if (status != PDL_SUCCESS) {
+        make_key(job);
+    } else {
         end_job(job);
     }
     return status;
@@ -265,7 +264,7 @@ pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, cons
     return status;
 }
 
-/* The slow way. With a question, the kernel is found by it from now on. */
+/* The slow way. The kernel is found by the question from now on. */
 static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const char *name,
                                const pdl_rtc_options *options,
                                const struct pdl_rtc_question *question, pdl_kernel **kernel)
@@ -281,7 +280,7 @@ static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const c
     pdl_rtc_image_destroy(image);
     if (status == PDL_SUCCESS) {
         /* Files that were just changed are looked at the slow way for a while. */
-        if (question != NULL && job.keep && !job.dependencies.fresh) {
+        if (job.keep && !job.dependencies.fresh) {
             pdl_rtc_memory_add(cache->memory, question, &job.dependencies, made);
         }
         *kernel = made;
@@ -302,7 +301,6 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
 {
     const uint64_t from = clock_ns();
     pdl_rtc_options known = PDL_RTC_OPTIONS_INIT;
-    struct pdl_rtc_question question;
     if (kernel == NULL || name == NULL) {
         const char *field = name == NULL ? "name" : "kernel";
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
@@ -315,9 +313,8 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
         return status;
     }
     known.size = (uint32_t)sizeof(known);
-    if (!pdl_rtc_question_make(&question, source, name, &known, current_device(&known))) {
-        return find_or_make(cache, source, name, &known, NULL, kernel);
-    }
+    const struct pdl_rtc_question question =
+        pdl_rtc_question_make(source, name, &known, current_device(&known));
     pdl_kernel *found = NULL;
     if ((known.flags & PDL_RTC_NO_CACHE) == 0) {
         found = pdl_rtc_memory_find(cache->memory, &question);
