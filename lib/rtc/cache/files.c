@@ -115,37 +115,30 @@ static bool is_own(int error)
     return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
-static const char *read_damage(int error)
-{
-    return error == ENOENT || is_own(error) ? NULL
-           : error == ELOOP                 ? "it is a symbolic link"
-           : error == EINVAL                ? "it is not a regular file"
-           : error == EFBIG                 ? "it is a huge file"
-                                            : "it cannot be read";
-}
-
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
-                                  const char **damage)
+                                  bool *damaged)
 {
     struct stat about;
+    unsigned char *bytes = NULL;
+    int error = 0;
     const int file = pdl_file_open(at, name, O_NOFOLLOW, &about);
     if (file < 0) {
-        *damage = read_damage(errno);
-        return NULL;
+        error = errno;
+    } else if (!pdl_rtc_directory_trusts(&about, read_only)) {
+        error = EPERM;
+    } else {
+        bytes = pdl_file_take(file, max_file_size, size);
+        error = errno;
     }
-    *damage = pdl_rtc_directory_doubt(&about, read_only);
-    errno = EPERM;
-    unsigned char *bytes = *damage == NULL ? pdl_file_take(file, max_file_size, size) : NULL;
-    const int error = errno;
     if (bytes != NULL && !read_only &&
         llabs(now_ns() - modified_ns(&about)) > TOUCH_AFTER * second_ns) {
         const struct timespec now[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
         (void)futimens(file, now); /* a folder that cannot be written keeps its times */
     }
-    (void)close(file);
-    if (bytes == NULL && *damage == NULL) {
-        *damage = read_damage(error);
+    if (file >= 0) {
+        (void)close(file);
     }
+    *damaged = bytes == NULL && error != ENOENT && !is_own(error);
     errno = error;
     return bytes;
 }

@@ -37,11 +37,11 @@ int pdl_rtc_files_open(const char *directory, bool make, bool read_only, char *w
 /* Opens the part of the base, "AB", that a file of such a name is in; -1 with errno. */
 int pdl_rtc_files_part(int base, const char *name, bool read_only);
 
-/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; else
- * it is used now. NULL with errno, and with what is wrong with it in `*damage`, a clause: NULL where it is not
- * there, or where this process lacks memory or descriptors for it. */
+/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; else it is used now.
+ * NULL with errno; then `*damaged` says whether something is wrong with it: not where it is not there, or where this
+ * process lacks memory or descriptors for it. */
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
-                                  const char **damage);
+                                  bool *damaged);
 
 void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME]);
 /* Makes a file with another name first. NULL, or why it could not. */

@@ -74,20 +74,21 @@ static pdl_status read_image(struct pdl_rtc_store *store, int part, const char *
                              const struct pdl_rtc_key *key, pdl_rtc_image **image,
                              uint64_t *damaged)
 {
-    const char *damage = NULL;
+    bool unread = false;
+    const char *wrong = NULL;
     size_t size = 0;
-    unsigned char *bytes = pdl_rtc_files_read(part, name, store->read_only, &size, &damage);
+    unsigned char *bytes = pdl_rtc_files_read(part, name, store->read_only, &size, &unread);
     if (bytes == NULL && errno == ENOMEM) {
         return PDL_NO_MEMORY();
     }
     if (bytes != NULL) {
-        damage = pdl_rtc_entry_read(bytes, size, key, image);
+        wrong = pdl_rtc_entry_read(bytes, size, key, image);
         free(bytes);
     }
-    if (damage == pdl_rtc_entry_no_memory) {
+    if (wrong == pdl_rtc_entry_no_memory) {
         return PDL_NO_MEMORY();
     }
-    *damaged += damage != NULL;
+    *damaged += unread || wrong != NULL;
     return PDL_SUCCESS;
 }
 
