@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that uses a cache, for faults.py, which runs many of them:
  *
- *   cache_process FOLDER [--keys N] [--threads N] [--seed N] [--compiler IDENTITY] [--read-only]
- *                 [--milliseconds N] [--log FILE] [--source TEXT] [--word WORD] [--rounds N]
+ *   cache_process FOLDER [--keys N] [--threads N] [--seed N] [--milliseconds N] [--log FILE] [--rounds N]
  *
- * It asks for N texts (or the one) in an order of its own, on each thread, and compares what comes. The last
- * line it prints is its statistics. It exits with 1 where an image is not its text's, or a call fails. */
+ * It asks for N texts in an order of its own, on each thread, and compares what comes. The last line it prints is its
+ * statistics. It exits with 1 where an image is not its text's, or a call fails. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,9 @@
 #include "rtc/compiler.h"
 
 static struct {
-    const char *folder, *source, *word, *compiler;
+    const char *folder;
     int keys, threads, seed, rounds;
-    uint32_t flags;
-} asked = {.compiler = "one", .keys = 1, .threads = 1, .rounds = 1};
+} asked = {.keys = 1, .threads = 1, .rounds = 1};
 
 static pdl_rtc_cache *cache;
 static atomic_int failed;
@@ -29,15 +27,14 @@ static void ask(int number)
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     pdl_rtc_image *image = NULL;
     (void)snprintf(source, sizeof(source), "text %d", number);
-    const char *text = asked.source != NULL ? asked.source : source;
     options.target = "compute_90";
-    if (pdl_rtc_cache_compile(cache, "text.cu", text, &options, &image) != PDL_SUCCESS) {
-        (void)fprintf(stderr, "%s: %s\n", text, pdl_last_error()->message);
+    if (pdl_rtc_cache_compile(cache, "text.cu", source, &options, &image) != PDL_SUCCESS) {
+        (void)fprintf(stderr, "%s: %s\n", source, pdl_last_error()->message);
         atomic_store(&failed, 1);
         return;
     }
-    if (!cache_mock_made(image, text, asked.word)) {
-        (void)fprintf(stderr, "%s: the image is another's\n", text);
+    if (!cache_mock_made(image, source, NULL)) {
+        (void)fprintf(stderr, "%s: the image is another's\n", source);
         atomic_store(&failed, 1);
     }
     pdl_rtc_image_destroy(image);
@@ -76,41 +73,31 @@ static int usage(void)
 
 static bool parse(int count, char **arguments)
 {
+    const struct {
+        const char *name;
+        int *number;
+    } numbers[] = {{"--keys", &asked.keys},
+                   {"--threads", &asked.threads},
+                   {"--seed", &asked.seed},
+                   {"--rounds", &asked.rounds},
+                   {"--milliseconds", &cache_mock.milliseconds}};
     asked.folder = arguments[1];
-    for (int i = 2; i < count; i++) {
-        const char *name = arguments[i];
-        if (strcmp(name, "--read-only") == 0) {
-            asked.flags = PDL_RTC_CACHE_READ_ONLY;
-            continue;
+    for (int i = 2; i + 1 < count; i += 2) {
+        bool known = strcmp(arguments[i], "--log") == 0;
+        if (known) {
+            cache_mock.log_path = arguments[i + 1];
         }
-        if (++i == count) {
-            return false;
+        for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++) {
+            if (strcmp(arguments[i], numbers[n].name) == 0) {
+                *numbers[n].number = (int)strtol(arguments[i + 1], NULL, 10);
+                known = true;
+            }
         }
-        const char *value = arguments[i];
-        const int number = (int)strtol(value, NULL, 10);
-        if (strcmp(name, "--keys") == 0) {
-            asked.keys = number;
-        } else if (strcmp(name, "--threads") == 0) {
-            asked.threads = number;
-        } else if (strcmp(name, "--seed") == 0) {
-            asked.seed = number;
-        } else if (strcmp(name, "--rounds") == 0) {
-            asked.rounds = number;
-        } else if (strcmp(name, "--compiler") == 0) {
-            asked.compiler = value;
-        } else if (strcmp(name, "--milliseconds") == 0) {
-            cache_mock.milliseconds = number;
-        } else if (strcmp(name, "--log") == 0) {
-            cache_mock.log_path = value;
-        } else if (strcmp(name, "--source") == 0) {
-            asked.source = value;
-        } else if (strcmp(name, "--word") == 0) {
-            asked.word = value;
-        } else {
+        if (!known) {
             return false;
         }
     }
-    return true;
+    return count % 2 == 0;
 }
 
 int main(int count, char **arguments)
@@ -122,9 +109,8 @@ int main(int count, char **arguments)
     if (count < 2 || !parse(count, arguments) || asked.threads > MOST || asked.keys < 1) {
         return usage();
     }
-    cache_mock_start(13000, asked.compiler);
+    cache_mock_start(13000, "one");
     desc.directory = asked.folder;
-    desc.flags = asked.flags;
     if (pdl_rtc_cache_create(&desc, &cache) != PDL_SUCCESS) {
         (void)printf("error=%s\n", pdl_last_error()->message);
         return 3;

@@ -70,51 +70,6 @@ static void a_damaged_file_is_counted_and_replaced(void **state)
     assert_int_equal(find(1), 1);
 }
 
-static void assert_damaged(void)
-{
-    damaged = 0;
-    assert_int_equal(find(1), -1);
-    assert_int_equal(damaged, 1);
-}
-
-/* Changes a byte of an open file in its place. */
-static void change_byte(int file, size_t at, unsigned char by)
-{
-    unsigned char byte = 0;
-    assert_int_equal(pread(file, &byte, 1, (off_t)at), 1);
-    byte ^= by;
-    assert_int_equal(pwrite(file, &byte, 1, (off_t)at), 1);
-}
-
-static void every_damage_is_counted_and_replaced(void **state)
-{
-    (void)state;
-    static const unsigned char masks[] = {0x01, 0x10, 0x80, 0xff};
-    char path[128];
-    struct stat about;
-    assert_null(put(1));
-    (void)snprintf(path, sizeof(path), "%s", path_of(1));
-    assert_int_equal(stat(path, &about), 0);
-    const size_t size = (size_t)about.st_size;
-    const int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    for (size_t i = 0; i < COUNT_OF(masks) * size; i++) {
-        change_byte(file, i / COUNT_OF(masks), masks[i % COUNT_OF(masks)]);
-        assert_damaged();
-        change_byte(file, i / COUNT_OF(masks), masks[i % COUNT_OF(masks)]);
-    }
-    assert_int_equal(find(1), 1);
-    assert_int_equal(pwrite(file, "", 1, (off_t)size), 1);
-    assert_damaged();
-    for (size_t at = size; at-- > 0;) {
-        assert_int_equal(ftruncate(file, (off_t)at), 0);
-        assert_damaged();
-    }
-    assert_int_equal(close(file), 0);
-    assert_null(put(1));
-    assert_int_equal(find(1), 1);
-}
-
 static void a_file_under_anothers_name_is_not_taken(void **state)
 {
     (void)state;
@@ -287,7 +242,6 @@ int main(void)
         STORE_TEST(two_compilers_do_not_see_each_other),
         STORE_TEST(without_a_compiler_the_newest_ones_is_found),
         STORE_TEST(a_damaged_file_is_counted_and_replaced),
-        STORE_TEST(every_damage_is_counted_and_replaced),
         STORE_TEST(a_file_under_anothers_name_is_not_taken),
         STORE_TEST(the_one_used_longest_ago_goes_first),
         STORE_TEST(a_hit_makes_a_file_young_again),
