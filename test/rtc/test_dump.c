@@ -236,44 +236,36 @@ static void an_empty_variable_and_no_folder_mean_no_dump(void **state)
     assert_int_equal(rtc_folder_count(folder, ""), 0);
 }
 
-static void a_folder_that_cannot_be_made_is_the_reason(void **state)
+static void folders_that_cannot_be_used_are_the_reason(void **state)
 {
     (void)state;
     char *file = below("file");
     char *given = below("file/dumps");
+    char *dumps = below("dumps");
+    char *target = below("target");
     rtc_file_write(file, "");
     assert_int_equal(setenv("PDL_RTC_DUMP_DIR", given, 1), 0);
     assert_false(dump(folder));
     assert_non_null(strstr(path, given));
     assert_non_null(strstr(path, strerror(ENOTDIR)));
-    free(file);
-    free(given);
-}
+    assert_int_equal(unsetenv("PDL_RTC_DUMP_DIR"), 0);
 
-static void a_link_planted_as_the_caches_folder_is_not_followed(void **state)
-{
-    (void)state;
-    char *dumps = below("dumps");
-    char *target = below("target");
-    assert_int_equal(mkdir(target, 0700), 0);
+    assert_int_equal(mkdir(target, 0700), 0); /* a planted link is not followed */
     assert_int_equal(symlink(target, dumps), 0);
     assert_false(dump(folder));
     assert_non_null(strstr(path, dumps));
     assert_int_equal(rtc_folder_count(target, ""), 0);
-    free(dumps);
-    free(target);
-}
 
-static void a_folder_that_others_may_write_to_is_not_used(void **state)
-{
-    (void)state;
-    char *dumps = below("dumps");
+    assert_int_equal(unlink(dumps), 0); /* nor is one used that others may write to */
     assert_int_equal(mkdir(dumps, 0700), 0);
     assert_int_equal(chmod(dumps, 0777), 0);
     assert_false(dump(folder));
     assert_non_null(strstr(path, strerror(EPERM)));
     assert_int_equal(rtc_folder_count(dumps, ""), 0);
+    free(file);
+    free(given);
     free(dumps);
+    free(target);
 }
 
 /* Writes beyond so many bytes fail as on a full disk; 0: no more. */
@@ -372,9 +364,7 @@ int main(void)
         RTC_TEST(the_threads_error_stays),
         RTC_TEST(the_environments_folder_is_made_and_used),
         RTC_TEST(an_empty_variable_and_no_folder_mean_no_dump),
-        RTC_TEST(a_folder_that_cannot_be_made_is_the_reason),
-        RTC_TEST(a_link_planted_as_the_caches_folder_is_not_followed),
-        RTC_TEST(a_folder_that_others_may_write_to_is_not_used),
+        RTC_TEST(folders_that_cannot_be_used_are_the_reason),
         RTC_TEST(a_disk_that_is_full_leaves_no_half_a_dump),
         RTC_TEST(the_default_folder_follows_the_environment),
     };

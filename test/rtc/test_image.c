@@ -177,32 +177,31 @@ static void a_kernel_is_loaded_by_its_lowered_name(void **state)
     pdl_kernel_destroy(kernel);
 }
 
-static void what_the_image_knows_stands_above_the_loaders_look(void **state)
+/* What the image was told when it was compiled stands above the loader's look at the code, where it is known. */
+static void what_the_image_knows_is_declared(void **state)
 {
     (void)state;
-    pdl_kernel *kernel = NULL;
-    rtc_mock.code = PTX ENTRY("fc1", "");
-    compile(NULL, 0);
-    image->kernels[0].info.waits =
-        PDL_YES; /* as if it had been found in what the loader does not read */
-    image->kernels[0].info.triggers = PDL_YES;
-    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
-    assert_int_equal(info_of(kernel).waits, PDL_YES);
-    assert_int_equal(info_of(kernel).triggers, PDL_YES);
-    pdl_kernel_destroy(kernel);
-}
-
-static void what_the_image_does_not_know_is_left_to_the_loader(void **state)
-{
-    (void)state;
-    pdl_kernel *kernel = NULL;
-    rtc_mock.code = PTX ENTRY("fc1", "griddepcontrol.wait;\n");
-    compile(NULL, 0);
-    image->kernels[0].info.triggers = PDL_UNKNOWN;
-    image->kernels[0].info.waits = PDL_UNKNOWN;
-    assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
-    assert_int_equal(info_of(kernel).waits, PDL_YES);
-    pdl_kernel_destroy(kernel);
+    static const struct {
+        const char *code;
+        uint32_t waits, triggers; /* of the image */
+        uint32_t waits_then, triggers_then;
+    } cases[] = {
+        {PTX ENTRY("fc1", ""), PDL_YES, PDL_YES, PDL_YES, PDL_YES},
+        {PTX ENTRY("fc1", "griddepcontrol.wait;\n"), PDL_UNKNOWN, PDL_UNKNOWN, PDL_YES, PDL_NO},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        pdl_kernel *kernel = NULL;
+        rtc_mock.code = cases[i].code;
+        compile(NULL, 0);
+        image->kernels[0].info.waits = cases[i].waits;
+        image->kernels[0].info.triggers = cases[i].triggers;
+        assert_ok(pdl_rtc_image_kernel(image, "fc1", &kernel));
+        assert_int_equal(info_of(kernel).waits, cases[i].waits_then);
+        assert_int_equal(info_of(kernel).triggers, cases[i].triggers_then);
+        pdl_kernel_destroy(kernel);
+        pdl_rtc_image_destroy(image);
+        image = NULL;
+    }
 }
 
 static void strict_mode_declares_no_kernel_to_wait(void **state)
@@ -276,8 +275,7 @@ int main(void)
         RTC_TEST(a_kernel_is_found_by_expression_and_lowered_name),
         RTC_TEST(what_is_not_there_is_not_found),
         RTC_TEST(a_kernel_is_loaded_by_its_lowered_name),
-        RTC_TEST(what_the_image_knows_stands_above_the_loaders_look),
-        RTC_TEST(what_the_image_does_not_know_is_left_to_the_loader),
+        RTC_TEST(what_the_image_knows_is_declared),
         RTC_TEST(strict_mode_declares_no_kernel_to_wait),
         RTC_TEST(a_kernel_that_is_not_there_is_not_found),
         RTC_TEST(what_the_driver_refuses_is_its_error),
