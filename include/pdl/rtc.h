@@ -274,7 +274,7 @@ typedef struct pdl_rtc_stats {
     uint64_t disk_hits;      /**< Read from `directory`. */
     uint64_t shipped_hits;   /**< Read from the read-only folder. */
     uint64_t misses;         /**< Compiled. */
-    uint64_t waits;          /**< Found after another thread or process had compiled it. */
+    uint64_t waits;          /**< Found after another thread had compiled it. */
     uint64_t failures;       /**< Compilations that failed. */
     uint64_t damaged;        /**< Files that were damaged or not trusted. */
     uint64_t stored;         /**< Written to `directory`. */
