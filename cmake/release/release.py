@@ -22,8 +22,6 @@ import subprocess
 import sys
 import tarfile
 
-import sbom
-
 # Debian's name of an architecture: the preset that packs it on another one, its compiler and the compiler's package.
 CROSS = {"arm64": ("package-arm64", "aarch64-linux-gnu-gcc", "g++-aarch64-linux-gnu")}
 TOOLS = {"cmake": "cmake", "cpack": "cmake", "dpkg": "dpkg", "dpkg-deb": "dpkg", "dpkg-query": "dpkg", "gcc": "g++",
@@ -101,7 +99,7 @@ def compress(data, out):
 
 
 def repack_deb(deb, work, epoch):
-    """CPack's package again, by dpkg-deb, which sorts; returns the folder of its files."""
+    """CPack's package again, by dpkg-deb, which sorts."""
     shutil.rmtree(work, ignore_errors=True)
     work.parent.mkdir(exist_ok=True)
     run("dpkg-deb", "--raw-extract", deb, work)
@@ -111,11 +109,10 @@ def repack_deb(deb, work, epoch):
         os.utime(path, (epoch, epoch), follow_symlinks=False)
     deb.unlink()
     run("dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", work, deb)
-    return work
 
 
 def build(architecture, host, source, work, version, number, described, artifacts):
-    """Builds and packs; returns what the SBOM has to know."""
+    """Builds and packs."""
     binary = work / "build"
     maps = ["-ffile-prefix-map=%s=." % folder for folder in (source, binary)]
     # A link editor that strips makes a build ID that does not depend on names of temporary files, and a run path that
@@ -129,25 +126,21 @@ def build(architecture, host, source, work, version, number, described, artifact
     run("cmake", "--build", binary)
     run("cpack", "--config", binary / "CPackConfig.cmake", "-B", binary, cwd=binary)
 
-    made = []
     epoch = int(os.environ["SOURCE_DATE_EPOCH"])
-    for deb in sorted(binary.glob("*.deb")):
+    debs = sorted(binary.glob("*.deb"))
+    for deb in debs:
         if not deb.stem.endswith("_" + architecture):
             die("cpack made %s in the build for %s" % (deb.name, architecture))
-        files = repack_deb(deb, work / "deb" / deb.stem, epoch)
+        repack_deb(deb, work / "deb" / deb.stem, epoch)
         shutil.move(deb, artifacts / deb.name)
-        made.append(sbom.Artifact(artifacts / deb.name, files, "deb"))
     archives = list(binary.glob("libpdl-*.tar.gz"))
-    if not made or len(archives) != 1:
-        die("cpack made %d packages and %d archives for %s" % (len(made), len(archives), architecture))
+    if not debs or len(archives) != 1:
+        die("cpack made %d packages and %d archives for %s" % (len(debs), len(archives), architecture))
     folder = work / "libpdl-{}-linux-{}".format(version, architecture)
     (work / "unpacked").mkdir()
     run("tar", "-x", "-f", archives[0], "-C", work / "unpacked")
     shutil.move(next((work / "unpacked").iterdir()), folder)
-    archive = artifacts / (folder.name + ".tar.gz")
-    pack(folder, archive, epoch)
-    made.append(sbom.Artifact(archive, folder, "archive"))
-    return made, sbom.Build(architecture, sbom.cache_of(binary))
+    pack(folder, artifacts / (folder.name + ".tar.gz"), epoch)
 
 
 def single(binary, work, artifacts, version, epoch):
@@ -155,9 +148,7 @@ def single(binary, work, artifacts, version, epoch):
     run("cmake", "--build", binary, "--target", "single")
     folder = work / "libpdl-{}-single".format(version)
     shutil.copytree(binary / "single", folder)
-    archive = artifacts / (folder.name + ".tar.gz")
-    pack(folder, archive, epoch)
-    return sbom.Artifact(archive, folder, "single")
+    pack(folder, artifacts / (folder.name + ".tar.gz"), epoch)
 
 
 def main():
@@ -200,17 +191,12 @@ def main():
                           "--prefix=%s/" % source.name, "HEAD"], stdout=subprocess.PIPE, check=True).stdout
     compress(tar, artifacts / (source.name + ".tar.gz"))
     subprocess.run(["tar", "-x", "-C", work], input=tar, check=True)
-    made, builds = [sbom.Artifact(artifacts / (source.name + ".tar.gz"), source, "source")], []
-    list(sbom.files_of(made[0], sbom.LICENSE)) # ends here if a file has no licence
     for architecture in arguments.architectures:
         print("release: building for %s" % architecture, flush=True)
         (work / architecture).mkdir()
-        packages, built = build(architecture, host, source, work / architecture, version, number, described, artifacts)
-        made += packages
-        builds.append(built)
-    made.append(single(work / arguments.architectures[0] / "build", work, artifacts, version, epoch))
+        build(architecture, host, source, work / architecture, version, number, described, artifacts)
+    single(work / arguments.architectures[0] / "build", work, artifacts, version, epoch)
 
-    sbom.write(artifacts / ("libpdl-%s.spdx.json" % version), version, epoch, made, builds)
     sums = ["%s  %s\n" % (hashlib.sha256(path.read_bytes()).hexdigest(), path.name) for path in sorted(artifacts.iterdir())]
     (artifacts / "SHA256SUMS").write_text("".join(sums))
     for line in sums:

@@ -257,37 +257,21 @@ PDL_DEVICE_INLINE_ void pdl_prefetch_l2_range_(const void *pointer, unsigned lon
 
 template <unsigned Size> struct pdl_bits_;
 
-template <> struct pdl_bits_<1> {
-    unsigned short value;
-    __attribute__((device, always_inline)) void load(const void *from)
-    {
-        asm volatile("ld.u8 %0, [%1];" : "=h"(value) : "l"(from) : "memory");
-    }
-};
-
-template <> struct pdl_bits_<2> {
-    unsigned short value;
-    __attribute__((device, always_inline)) void load(const void *from)
-    {
-        asm volatile("ld.u16 %0, [%1];" : "=h"(value) : "l"(from) : "memory");
-    }
-};
-
-template <> struct pdl_bits_<4> {
-    unsigned value;
-    __attribute__((device, always_inline)) void load(const void *from)
-    {
-        asm volatile("ld.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
-    }
-};
-
-template <> struct pdl_bits_<8> {
-    unsigned long long value;
-    __attribute__((device, always_inline)) void load(const void *from)
-    {
-        asm volatile("ld.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-    }
-};
+/** @cond */
+#define PDL_BITS_(size, type, instruction, constraint)                                             \
+    template <> struct pdl_bits_<size> {                                                           \
+        type value;                                                                                \
+        __attribute__((device, always_inline)) void load(const void *from)                         \
+        {                                                                                          \
+            asm volatile(instruction " %0, [%1];" : constraint(value) : "l"(from) : "memory");     \
+        }                                                                                          \
+    };
+PDL_BITS_(1, unsigned short, "ld.u8", "=h")
+PDL_BITS_(2, unsigned short, "ld.u16", "=h")
+PDL_BITS_(4, unsigned, "ld.u32", "=r")
+PDL_BITS_(8, unsigned long long, "ld.u64", "=l")
+#undef PDL_BITS_
+/** @endcond */
 
 template <> struct pdl_bits_<16> {
     unsigned long long value[2];

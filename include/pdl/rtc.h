@@ -18,9 +18,6 @@
  * - `PDL_RTC_CACHE_DIR`: its folder; default: `$XDG_CACHE_HOME/pdl`, or `$HOME/.cache/pdl`.
  * - `PDL_RTC_CACHE_SHIPPED`: a read-only folder, for shipped caches.
  * - `PDL_RTC_CACHE_SIZE`: the maximum size of the folder, in bytes or with K, M or G (default 1G).
- * - `PDL_RTC_CACHE_WAIT`: how many seconds a call waits for another process that compiles
- *   the same text, before it compiles the text itself (default 60, at most a day; 0: no
- *   waiting). Read for each new cache.
  * - `PDL_RTC_DUMP_DIR`: the folder for failed compilations, read at each failure. Unset: `dumps`
  *   in the cache's folder (without one, in the default cache's); empty: none are written.
  * - `PDL_NVRTC`: the library's file, read on first use. Unset: libnvrtc.so.13 or
@@ -184,7 +181,7 @@ PDL_API const pdl_kernel_info *pdl_rtc_image_info(const pdl_rtc_image *image, si
 /** The name expression of a kernel, by index; NULL if it has none. Lives as long as the image. */
 PDL_API const char *pdl_rtc_image_expression(const pdl_rtc_image *image, size_t index);
 
-/** The properties of the kernel with a name expression, a plain name or a lowered name; NULL if
+/** The properties of the kernel with a name expression or a lowered name, which that of an extern "C" kernel is; NULL if
  * there is none. Lives as long as the image. */
 PDL_API const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name);
 
@@ -206,9 +203,8 @@ PDL_API pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *
 /**
  * Previously compiled kernels: in memory, in a folder, and in a second, read-only folder.
  *
- * A text is compiled only once at a time, within the process and across processes that share the
- * folder. A call that has waited for `PDL_RTC_CACHE_WAIT` seconds compiles it itself. A child of a
- * fork may use its parent's caches, but not the driver: a target must be named. Files that are
+ * Threads compile a text only once at a time, and processes that share the folder each for themselves. A child of a fork
+ * creates a cache of its own, and names a target: the driver does not work there. Files that are
  * damaged, truncated or from another version of this library are compiled again.
  */
 typedef struct pdl_rtc_cache pdl_rtc_cache;
@@ -249,9 +245,8 @@ PDL_API void pdl_rtc_cache_destroy(pdl_rtc_cache *cache);
 /**
  * The usual call: returns a kernel of a text, and compiles it if necessary.
  *
- * Fast enough to be called before each launch: a kernel in memory is found by all bytes that it
- * was made of. Each call checks the size and times of included files; after a change, the text is
- * compiled again.
+ * Fast enough to be called before each launch: a kernel in memory is found by two 128-bit hashes of all that the call
+ * names. Each call checks the size and times of included files; after a change, the text is compiled again.
  * @param cache NULL: the process's default cache
  * @param name a name expression, "scale<float, 4>", or the plain name of an extern "C" kernel; it need
  * not be among the options' names
@@ -279,7 +274,7 @@ typedef struct pdl_rtc_stats {
     uint64_t disk_hits;      /**< Read from `directory`. */
     uint64_t shipped_hits;   /**< Read from the read-only folder. */
     uint64_t misses;         /**< Compiled. */
-    uint64_t waits;          /**< Found after another thread or process had compiled it. */
+    uint64_t waits;          /**< Found after another thread had compiled it. */
     uint64_t failures;       /**< Compilations that failed. */
     uint64_t damaged;        /**< Files that were damaged or not trusted. */
     uint64_t stored;         /**< Written to `directory`. */

@@ -256,39 +256,23 @@ PDL_TYPES_CUT_(u64, unsigned long long, "u64", "=l")
  */
 template <typename T> struct pdl_storage;
 
+/** @cond */
 /* The other arithmetic types become one of those that the conversions are for. */
-PDL_TYPES_INLINE_ int pdl_computed_(int value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ unsigned pdl_computed_(unsigned value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ long long pdl_computed_(long value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ unsigned long long pdl_computed_(unsigned long value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ long long pdl_computed_(long long value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ unsigned long long pdl_computed_(unsigned long long value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ float pdl_computed_(float value)
-{
-    return value;
-}
-PDL_TYPES_INLINE_ double pdl_computed_(double value)
-{
-    return value;
-}
+#define PDL_TYPES_COMPUTED_(type, computed)                                                        \
+    PDL_TYPES_INLINE_ computed pdl_computed_(type value)                                           \
+    {                                                                                              \
+        return value;                                                                              \
+    }
+PDL_TYPES_COMPUTED_(int, int)
+PDL_TYPES_COMPUTED_(unsigned, unsigned)
+PDL_TYPES_COMPUTED_(long, long long)
+PDL_TYPES_COMPUTED_(unsigned long, unsigned long long)
+PDL_TYPES_COMPUTED_(long long, long long)
+PDL_TYPES_COMPUTED_(unsigned long long, unsigned long long)
+PDL_TYPES_COMPUTED_(float, float)
+PDL_TYPES_COMPUTED_(double, double)
+#undef PDL_TYPES_COMPUTED_
+/** @endcond */
 
 /** @cond */
 /* A type, what it is computed with, how a T `value` becomes that, and how a `value` of any computed

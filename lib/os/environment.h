@@ -25,8 +25,6 @@
     X(PDL_RTC_CACHE_SHIPPED, TEXT, 0, "a directory", "", "", "kernels that are shipped")           \
     X(PDL_RTC_CACHE_SIZE, SIZE, UINT64_MAX, "a size such as 64M", "1G", "1G",                      \
       "size limit of the directory")                                                               \
-    X(PDL_RTC_CACHE_WAIT, NUMBER, 86400, "0 to 86400", "60", "60",                                 \
-      "how many seconds to wait for another process that compiles")                                \
     X(PDL_RTC_DUMP_DIR, TEXT, 0, "a directory", "", "",                                            \
       "where failed compilations are written; empty: nowhere")                                     \
     X(PDL_INSTRUMENT, WORD, 0, "off, on, entry or hoist", "off", "off",                            \

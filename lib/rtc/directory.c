@@ -83,38 +83,15 @@ static bool is_owned(const struct stat *about, bool read_only)
     return about->st_uid == geteuid() || (read_only && about->st_uid == 0);
 }
 
-static bool is_private(const struct stat *about)
+bool pdl_rtc_directory_trusts(const struct stat *about, bool read_only)
 {
-    return (about->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-const char *pdl_rtc_directory_doubt(const struct stat *about, bool read_only)
-{
-    return !is_owned(about, read_only) ? "it belongs to another user"
-           : !is_private(about)        ? "it may be written by others"
-                                       : NULL;
-}
-
-static bool may_use(const struct stat *about, const char *name, bool read_only, char *why,
-                    size_t why_size)
-{
-    const struct pdl_path_text path = pdl_path_text(name, 80);
-    if (!is_owned(about, read_only)) {
-        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's",
-                       path.text, (unsigned)about->st_uid, (unsigned)geteuid());
-    } else if (!is_private(about)) {
-        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", path.text,
-                       (unsigned)about->st_mode & 07777U);
-    } else {
-        return true;
-    }
-    return false;
+    return is_owned(about, read_only) && (about->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, char *why,
                            size_t why_size)
 {
-    struct stat about;
+    struct stat about = {0};
     const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     if (folder < 0) {
         const int error = errno;
@@ -127,10 +104,18 @@ int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, 
         errno = error;
         return -1;
     }
-    if (fstat(folder, &about) != 0 || !may_use(&about, name, read_only, why, why_size)) {
-        (void)close(folder);
-        errno = EPERM;
-        return -1;
+    if (fstat(folder, &about) == 0 && pdl_rtc_directory_trusts(&about, read_only)) {
+        return folder;
     }
-    return folder;
+    const struct pdl_path_text path = pdl_path_text(name, 80);
+    if (!is_owned(&about, read_only)) {
+        (void)snprintf(why, why_size, "%s belongs to user %u and this process is user %u's",
+                       path.text, (unsigned)about.st_uid, (unsigned)geteuid());
+    } else {
+        (void)snprintf(why, why_size, "%s may be written by others (mode %03o)", path.text,
+                       (unsigned)about.st_mode & 07777U);
+    }
+    (void)close(folder);
+    errno = EPERM;
+    return -1;
 }

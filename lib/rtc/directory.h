@@ -21,8 +21,7 @@ bool pdl_rtc_directory_make(const char *directory);
 int pdl_rtc_directory_open(int at, const char *name, int flags, bool read_only, char *why,
                            size_t why_size);
 
-/* Why a file or a folder is not to be trusted, a clause: it must be the user's (one that is only read: or
- * root's), and nobody else may write to it. NULL if it is. */
-const char *pdl_rtc_directory_doubt(const struct stat *about, bool read_only);
+/* Whether a file or a folder is the user's (one that is only read: or root's), and nobody else may write to it. */
+bool pdl_rtc_directory_trusts(const struct stat *about, bool read_only);
 
 #endif /* PDL_RTC_DIRECTORY_H */

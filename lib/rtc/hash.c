@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "rtc/hash.h"
 
-#include <stdlib.h>
+#include <endian.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-struct pdl_rtc_sequence {
-    XXH3_state_t *text;
-    XXH3_state_t *check;
-};
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct pdl_rtc_sequence *)NULL)->states[0]),
+               "a sequence has room for xxHash's states");
 
 static struct pdl_rtc_hash from_xxhash(XXH128_hash_t hash)
 {
@@ -27,43 +25,28 @@ uint64_t pdl_rtc_hash_short(const void *bytes, size_t size, uint64_t seed)
     return XXH3_64bits_withSeed(bytes, size, seed);
 }
 
-static void sequence_free(struct pdl_rtc_sequence *sequence)
+static XXH3_state_t *state_of(struct pdl_rtc_sequence *sequence, size_t i)
 {
-    (void)XXH3_freeState(sequence->text);
-    (void)XXH3_freeState(sequence->check);
-    free(sequence);
-}
-
-struct pdl_rtc_sequence *pdl_rtc_sequence_begin(void)
-{
-    struct pdl_rtc_sequence *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return NULL;
-    }
-    made->text = XXH3_createState();
-    made->check = XXH3_createState();
-    if (made->text == NULL || made->check == NULL ||
-        XXH3_128bits_reset_withSeed(made->text, PDL_RTC_SEED_TEXT) != XXH_OK ||
-        XXH3_128bits_reset_withSeed(made->check, PDL_RTC_SEED_CHECK) != XXH_OK) {
-        sequence_free(made);
-        return NULL;
-    }
-    return made;
+    return (XXH3_state_t *)(void *)sequence->states[i];
 }
 
 static void add(struct pdl_rtc_sequence *sequence, const void *bytes, size_t size)
 {
-    (void)XXH3_128bits_update(sequence->text, bytes, size);
-    (void)XXH3_128bits_update(sequence->check, bytes, size);
+    (void)XXH3_128bits_update(state_of(sequence, 0), bytes, size);
+    (void)XXH3_128bits_update(state_of(sequence, 1), bytes, size);
+}
+
+void pdl_rtc_sequence_begin(struct pdl_rtc_sequence *sequence)
+{
+    memset(sequence, 0, sizeof(*sequence)); /* a state remembers the seed that it had */
+    (void)XXH3_128bits_reset_withSeed(state_of(sequence, 0), PDL_RTC_SEED_TEXT);
+    (void)XXH3_128bits_reset_withSeed(state_of(sequence, 1), PDL_RTC_SEED_CHECK);
 }
 
 void pdl_rtc_sequence_number(struct pdl_rtc_sequence *sequence, uint64_t number)
 {
-    unsigned char bytes[8]; /* little-endian on every machine: caches are shipped */
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (unsigned char)(number >> (8 * i));
-    }
-    add(sequence, bytes, sizeof(bytes));
+    const uint64_t bytes = htole64(number); /* caches are shipped */
+    add(sequence, &bytes, sizeof(bytes));
 }
 
 void pdl_rtc_sequence_add(struct pdl_rtc_sequence *sequence, const void *bytes, size_t size)
@@ -76,7 +59,11 @@ void pdl_rtc_sequence_add(struct pdl_rtc_sequence *sequence, const void *bytes, 
 
 void pdl_rtc_sequence_text(struct pdl_rtc_sequence *sequence, const char *text)
 {
-    pdl_rtc_sequence_add(sequence, text, strlen(text));
+    if (text != NULL) {
+        pdl_rtc_sequence_add(sequence, text, strlen(text));
+    } else {
+        pdl_rtc_sequence_number(sequence, UINT64_MAX);
+    }
 }
 
 void pdl_rtc_sequence_hash(struct pdl_rtc_sequence *sequence, struct pdl_rtc_hash hash)
@@ -88,7 +75,6 @@ void pdl_rtc_sequence_hash(struct pdl_rtc_sequence *sequence, struct pdl_rtc_has
 void pdl_rtc_sequence_end(struct pdl_rtc_sequence *sequence, struct pdl_rtc_hash *text,
                           struct pdl_rtc_hash *check)
 {
-    *text = from_xxhash(XXH3_128bits_digest(sequence->text));
-    *check = from_xxhash(XXH3_128bits_digest(sequence->check));
-    sequence_free(sequence);
+    *text = from_xxhash(XXH3_128bits_digest(state_of(sequence, 0)));
+    *check = from_xxhash(XXH3_128bits_digest(state_of(sequence, 1)));
 }

@@ -24,15 +24,17 @@ static inline bool pdl_rtc_hash_equal(struct pdl_rtc_hash a, struct pdl_rtc_hash
 }
 
 /* A sequence: no two different ones give the same bytes. */
-struct pdl_rtc_sequence;
+struct pdl_rtc_sequence {
+    _Alignas(64) unsigned char states[2][640]; /* xxHash's, with the two seeds */
+};
 
-/* NULL without memory. */
-struct pdl_rtc_sequence *pdl_rtc_sequence_begin(void);
+void pdl_rtc_sequence_begin(struct pdl_rtc_sequence *sequence);
 void pdl_rtc_sequence_add(struct pdl_rtc_sequence *sequence, const void *bytes, size_t size);
+/* NULL is a text of its own. */
 void pdl_rtc_sequence_text(struct pdl_rtc_sequence *sequence, const char *text);
 void pdl_rtc_sequence_number(struct pdl_rtc_sequence *sequence, uint64_t number);
 void pdl_rtc_sequence_hash(struct pdl_rtc_sequence *sequence, struct pdl_rtc_hash hash);
-/* Frees it. `text` and `check` are of the same bytes with the two seeds. */
+/* Both are of the same bytes. */
 void pdl_rtc_sequence_end(struct pdl_rtc_sequence *sequence, struct pdl_rtc_hash *text,
                           struct pdl_rtc_hash *check);
 

@@ -69,7 +69,7 @@ MOST_LINES_OF = {
     "tools/watch": 6300,
     "cmake": 2350,
     "examples": 2550,
-    "include": 5450,
+    "include": 5400,
     "test/cuda": 3980,
     "test/fake": 2460,
     "test/unit": 15050,

@@ -15,7 +15,7 @@ function(package root version)
     endforeach()
 endfunction()
 
-# expect(NAME RESULT [OPTION...]): what a new configuration finds, with PYTHONPATH as it is
+# expect(NAME RESULT [OPTION...]): what a new configuration finds
 function(expect name result)
     execute_process(
         COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/find -B ${DIR}/build/${name} --fresh
@@ -29,29 +29,14 @@ endfunction()
 
 file(REMOVE_RECURSE ${DIR})
 unset(ENV{NCCL_ROOT})
-unset(ENV{NCCL_HOME})
 package(system 2.28.9 lib64/libnccl.so lib64/libnccl.so.2)
 package(old 2.19.4 lib/libnccl.so)
-package(header_only 2.29.1)
-package(python/nvidia/nccl 99.30.7 lib/libnccl.so.2) # newer than any that the machine has
-package(python_torch/torch 99.27.5 lib/libnccl.so.2)
+package(python/nvidia/nccl 99.30.7 lib/libnccl.so.2)
 
 expect(root "2.28.9 ${DIR}/system/include ${DIR}/system/lib64/libnccl.so" -D NCCL_ROOT=${DIR}/system -D NEEDED=2.27.3)
-expect(too_old "none: older than 99.1: 2.19.4 in ${DIR}/old"
-    -D NCCL_PYTHON=NCCL_PYTHON-NOTFOUND -D NCCL_ROOT=${DIR}/old -D NEEDED=99.1)
+expect(too_old "none: version 2.19.4 in ${DIR}/old/include, and 99.1 is needed" -D NCCL_ROOT=${DIR}/old -D NEEDED=99.1)
 expect(disabled "none: " -D CMAKE_DISABLE_FIND_PACKAGE_NCCL=ON -D NCCL_ROOT=${DIR}/system)
 expect(named "2.19.4 ${DIR}/old/include ${DIR}/old/lib/libnccl.so" -D NCCL_INCLUDE_DIR=${DIR}/old/include
     -D NCCL_LIBRARY=${DIR}/old/lib/libnccl.so -D NEEDED=2.19)
-set(ENV{NCCL_ROOT} ${DIR}/header_only\;${DIR}/old\;${DIR}/system)
-expect(second "2.28.9 ${DIR}/system/include ${DIR}/system/lib64/libnccl.so" -D NEEDED=2.27.3)
-expect(any "2.19.4 ${DIR}/old/include ${DIR}/old/lib/libnccl.so" -D NEEDED=2.10)
-unset(ENV{NCCL_ROOT})
-
-find_program(python python3)
-if(python)
-    set(ENV{PYTHONPATH} ${DIR}/python)
-    expect(python "99.30.7 ${DIR}/python/nvidia/nccl/include ${DIR}/python/nvidia/nccl/lib/libnccl.so.2"
-        -D NEEDED=99)
-    set(ENV{PYTHONPATH} ${DIR}/python_torch)
-    expect(torch "99.27.5 ${DIR}/python_torch/torch/include ${DIR}/python_torch/torch/lib/libnccl.so.2" -D NEEDED=99)
-endif()
+set(ENV{NCCL_ROOT} ${DIR}/python/nvidia/nccl)
+expect(environment "99.30.7 ${DIR}/python/nvidia/nccl/include ${DIR}/python/nvidia/nccl/lib/libnccl.so.2" -D NEEDED=2.27.3)

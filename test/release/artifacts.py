@@ -5,14 +5,11 @@
 build     makes the artefacts; a build of the same commit in the source tree is taken as it is
 contents  archives and packages hold what they should, and their checksums are right
 single    the core's two files compile into a program
-sbom      spdx-tools accepts the SBOM, and it states what is there
 again     another clone in another folder gives the same bytes
 """
 
 import argparse
 import collections
-import hashlib
-import json
 import os
 import pathlib
 import re
@@ -21,9 +18,7 @@ import subprocess
 import sys
 import tarfile
 
-SPDX_TOOLS = "spdx-tools==0.8.5"
 MACHINES = {"amd64": "X86-64", "arm64": "AArch64"}
-SKIPPED = 77
 
 
 def run(*command, **options):
@@ -101,7 +96,7 @@ def step_build(source, work):
 
 def has_nvccs_code(name):
     """Whether it is, holds or describes pdltool for amd64, of which nvcc's part is not the same twice."""
-    return bool(re.search(r"-linux-amd64\.tar\.gz$|^pdltool_.*_amd64\.deb$|\.spdx\.json$", name))
+    return bool(re.search(r"-linux-amd64\.tar\.gz$|^pdltool_.*_amd64\.deb$", name))
 
 
 def compare(made, other, work):
@@ -174,59 +169,6 @@ def step_single(_, work):
         files / "pdl.c", "-ldl", "-pthread")
     if run(folder / "program").strip() != "SUCCESS":
         sys.exit("the program prints something else")
-
-
-def spdx_tools(work):
-    """The folder of spdx-tools, where it is not installed."""
-    folder = work / "spdx"
-    if subprocess.run([sys.executable, "-c", "import spdx_tools"], stderr=subprocess.DEVNULL, check=False).returncode and \
-            not (folder / "spdx_tools").exists():
-        fetched = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                                  "--target", folder, SPDX_TOOLS], stderr=subprocess.PIPE, text=True, check=False)
-        if fetched.returncode:
-            print("skipped: %s is not installed and cannot be fetched:\n%s" % (SPDX_TOOLS, fetched.stderr))
-            sys.exit(SKIPPED)
-    return folder
-
-
-def step_sbom(_, work):
-    made = (work / "made").resolve()
-    path = made / (made.name + ".spdx.json")
-    sys.path.insert(0, str(spdx_tools(work)))
-    from spdx_tools.spdx.parser.parse_anything import parse_file  # pylint: disable=import-outside-toplevel
-    from spdx_tools.spdx.validation.document_validator import \
-        validate_full_spdx_document  # pylint: disable=import-outside-toplevel
-    messages = validate_full_spdx_document(parse_file(str(path)))
-    if messages:
-        sys.exit("\n".join(message.validation_message for message in messages[:20]))
-
-    document = json.loads(path.read_text())
-    packages = {package["SPDXID"]: package for package in document["packages"]}
-    artifacts = {package["packageFileName"]: package for package in packages.values() if "packageFileName" in package}
-    for file in made.iterdir():
-        if file.name in ("SHA256SUMS", path.name):
-            continue
-        sums = {sum["algorithm"]: sum["checksumValue"] for sum in artifacts.pop(file.name)["checksums"]}
-        if sums["SHA256"] != hashlib.sha256(file.read_bytes()).hexdigest():
-            sys.exit("%s has another checksum" % file.name)
-    if artifacts:
-        sys.exit("the SBOM has artefacts that are not there: %s" % ", ".join(artifacts))
-    dependencies = collections.defaultdict(set)
-    for relationship in document["relationships"]:
-        if relationship["relationshipType"] == "DEPENDS_ON":
-            one, other = (packages[relationship[key]] for key in ("spdxElementId", "relatedSpdxElement"))
-            dependencies[one["packageFileName"]].add((other["name"], other["versionInfo"]))
-    for deb in made.glob("*.deb"):
-        depends = run("dpkg-deb", "--field", deb, "Depends")
-        expected = {re.match(r"\s*(\S+)", part)[1] for part in depends.split(",")}
-        if {name for name, _ in dependencies[deb.name]} != expected:
-            sys.exit("%s depends on %s, the SBOM says %s" % (deb.name, expected, dependencies[deb.name]))
-        for name, version in dependencies[deb.name]:
-            least = re.search(r"\b%s \(>?= ([^)]*)\)" % re.escape(name), depends)
-            if least and subprocess.run(["dpkg", "--compare-versions", version, "ge", least[1]], check=False).returncode:
-                sys.exit("%s %s is older than %s" % (name, version, least[1]))
-    print("%d packages, %d files, %d relationships"
-          % (len(packages), len(document["files"]), len(document["relationships"])))
 
 
 def main():

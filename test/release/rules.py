@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a release refuses, and that archives and the SBOM are functions of their contents alone."""
+"""What a release refuses, and that archives are functions of their contents alone."""
 
-import json
 import os
 import pathlib
 import shutil
@@ -15,7 +14,6 @@ import unittest.mock
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "release"
 sys.path.insert(0, str(SCRIPTS))
 import release  # pylint: disable=wrong-import-position
-import sbom  # pylint: disable=wrong-import-position
 
 HEADER = "#define PDL_VERSION_MAJOR 1 /* */\n#define PDL_VERSION_MINOR 2\n#define PDL_VERSION_PATCH 3\n"
 EPOCH = 1_700_000_000
@@ -136,73 +134,6 @@ class Archives(Case):
             self.assertEqual(one, self.archive("fifth", ["a/b", "a/c", "d"], 0o644))
         self.assertNotEqual(one, self.archive("third", ["a/b", "a/c"], 0o644))
         self.assertNotEqual(one, self.archive("fourth", ["a/b", "a/c", "d"], 0o755))
-
-
-class Bill(Case):
-    """The SBOM of a small release."""
-
-    def write(self, **more):
-        root = self.folder / "tree"
-        self.file("tree/LICENSE", "MIT License\n\nCopyright (c) 2026 authors\n")
-        self.file("tree/a.c", "/* SPDX-License-Identifier: MIT */\n")
-        self.file("tree/data.json", "{}")
-        self.file("tree/d.h", "/* SPDX-License-Identifier: MIT OR Apache-2.0. More text */\n")
-        for name, text in more.items():
-            self.file("tree/" + name.replace("_", "."), text)
-        control = "Package: %s\nVersion: 1-1\nArchitecture: amd64\nDepends: %s\n"
-        artifacts = [sbom.Artifact(self.file("source.tar.gz", "source"), root, "source")]
-        for name, depends in (("one", "libc6 (>= 2.34)"), ("two", "one (= 1-1), libc6 (>= 2.34) | other")):
-            self.file("deb-%s/DEBIAN/control" % name, control % (name, depends))
-            self.file("deb-%s/usr/bin/%s" % (name, name), b"\x7fELF")
-            artifacts.append(sbom.Artifact(self.file(name + "_1_amd64.deb", name), self.folder / ("deb-" + name), "deb"))
-        sbom.write(self.folder / "out.json", "1", EPOCH, artifacts, [])
-        return json.loads((self.folder / "out.json").read_text())
-
-    def setUp(self):
-        super().setUp()
-        self.package, sbom.debian_package = sbom.debian_package, lambda name, _: sbom.outside(name, "2.36", "LIBRARY")
-
-    def tearDown(self):
-        sbom.debian_package = self.package
-        super().tearDown()
-
-    def test_dependencies(self):
-        document = self.write()
-        names = {package["SPDXID"]: package["name"] for package in document["packages"]}
-        self.assertEqual(sorted(names.values()), ["libc6", "libpdl", "one", "two"])
-        found = {(names[r["spdxElementId"]], names[r["relatedSpdxElement"]]) for r in document["relationships"]
-                 if r["relationshipType"] == "DEPENDS_ON"}
-        self.assertEqual(found, {("one", "libc6"), ("two", "one"), ("two", "libc6")})
-
-    def test_files_with_licences_and_checksums(self):
-        files = {file["fileName"]: file for file in self.write()["files"]}
-        self.assertEqual(sorted(files), ["./LICENSE", "./a.c", "./d.h", "./data.json", "./usr/bin/one", "./usr/bin/two"])
-        self.assertEqual(files["./a.c"]["licenseInfoInFiles"], ["MIT"])
-        self.assertEqual(files["./d.h"]["licenseConcluded"], "MIT OR Apache-2.0")
-        self.assertEqual(files["./data.json"]["licenseInfoInFiles"], ["NOASSERTION"])
-        self.assertEqual(files["./data.json"]["checksums"][1]["checksumValue"],
-                         "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")
-
-    def test_equal_for_equal_contents(self):
-        one = self.write()
-        self.assertEqual(one, self.write())
-        self.assertEqual(one["creationInfo"]["created"], "2023-11-14T22:13:20Z")
-        self.file("source.tar.gz", "source")
-        (self.folder / "tree" / "data.json").unlink()
-        namespace = one["documentNamespace"]
-        self.assertEqual(namespace, self.write()["documentNamespace"])
-
-    def test_source_without_a_licence(self):
-        with self.assertRaisesRegex(SystemExit, "b.c has no line SPDX-License-Identifier"):
-            self.write(b_c="int b;\n")
-
-    def test_package_that_is_not_installed(self):
-        with self.assertRaisesRegex(SystemExit, "no package no-such-package for amd64 is installed"):
-            self.package("no-such-package", "amd64")
-
-    def test_identifiers_are_different(self):
-        ids = [sbom.identifier("File", name) for name in ("a", "a+", "a-", "a/", "x" * 80, "x" * 81)]
-        self.assertEqual(len(set(ids)), 6)
 
 
 if __name__ == "__main__":

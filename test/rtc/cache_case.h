@@ -41,7 +41,6 @@ static inline int setup(void **state)
     (void)unsetenv("PDL_RTC_CACHE_DIR");
     (void)unsetenv("PDL_RTC_CACHE_SIZE");
     (void)unsetenv("PDL_RTC_CACHE");
-    (void)unsetenv("PDL_RTC_CACHE_WAIT");
     open_cache(0);
     return 0;
 }

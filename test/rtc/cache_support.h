@@ -16,10 +16,8 @@
 
 struct cache_mock {
     atomic_int compilations;
-    atomic_int running;            /* compilations now */
     int milliseconds;              /* that one takes */
     int version;                   /* of the compiler: 13000 */
-    const char *log_path;          /* a line is appended for each compilation; NULL: none */
     void (*while_compiling)(void); /* NULL: nothing */
 };
 extern struct cache_mock cache_mock;

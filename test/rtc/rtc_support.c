@@ -79,9 +79,6 @@ static nvrtcResult mock_compile(nvrtcProgram program, int count, const char *con
     for (int i = 0; i < count && i < (int)COUNT_OF(rtc_mock.options); i++) {
         (void)snprintf(rtc_mock.options[i], sizeof(rtc_mock.options[i]), "%s", options[i]);
     }
-    if (rtc_mock.while_compiling != NULL) {
-        rtc_mock.while_compiling();
-    }
     return rtc_mock.compile_result;
 }
 
@@ -167,16 +164,6 @@ int rtc_mock_teardown(void **state)
     (void)state;
     pdl_rtc_compiler_override(NULL);
     return rtc_mock.programs; /* each is destroyed, whatever happened */
-}
-
-bool rtc_mock_had(const char *option)
-{
-    for (int i = 0; i < rtc_mock.option_count; i++) {
-        if (strcmp(rtc_mock.options[i], option) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- folders -------------------------------------------------------------------------------- */

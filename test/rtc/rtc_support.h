@@ -36,7 +36,6 @@ void rtc_library_name_restore(void);
 struct rtc_mock {
     struct pdl_rtc_compiler table; /* what pdl_rtc_compiler_override() was given */
     nvrtcResult create_result, add_name_result, compile_result, lowered_result, code_result;
-    void (*while_compiling)(void);
     bool no_code;
     const char *log;     /* of a compilation */
     const char *code;    /* ended by a NUL, which counts */
@@ -56,9 +55,6 @@ int rtc_mock_setup(void **state);
 int rtc_mock_teardown(void **state);
 #define RTC_MOCK_TEST(function)                                                                    \
     cmocka_unit_test_setup_teardown(function, rtc_mock_setup, rtc_mock_teardown)
-
-/* Whether the last compilation had that option. */
-bool rtc_mock_had(const char *option);
 
 /* Runs the tests of a mocked compiler and, where there is one, those of a real one, with PDL_RTC_DUMP_DIR set to
  * rtc_dumps. Returns main's result. */

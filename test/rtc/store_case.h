@@ -164,15 +164,6 @@ static inline void assert_why_has(const char *words)
     }
 }
 
-/* Tries to lock a key, and unlocks it again. */
-static inline int lock_key(const struct pdl_rtc_key *key)
-{
-    struct pdl_rtc_held lock;
-    const int error = pdl_rtc_store_lock(store, key, 0, &lock, why, sizeof(why));
-    pdl_rtc_held_close(&lock);
-    return error;
-}
-
 #define STORE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 #endif /* PDL_TEST_RTC_STORE_CASE_H */

@@ -42,9 +42,9 @@ static unsigned whole_files(void)
     assert_int_equal(pdl_rtc_files_list(base, &list), 0);
     for (size_t i = 0; i < list.count; i++) {
         size_t size = 0;
-        const char *damage = NULL;
+        bool damaged = false;
         pdl_rtc_image *image = NULL;
-        unsigned char *bytes = pdl_rtc_files_read(base, list.items[i].name, true, &size, &damage);
+        unsigned char *bytes = pdl_rtc_files_read(base, list.items[i].name, true, &size, &damaged);
         assert_non_null(bytes);
         assert_null(pdl_rtc_entry_read(bytes, size, NULL, &image));
         pdl_rtc_image_destroy(image);

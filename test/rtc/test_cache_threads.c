@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache from many threads, and from two caches on one folder. */
+/* The cache from many threads. */
 #include "cache_case.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 enum { THREADS = 64 };
 
@@ -54,11 +53,10 @@ static void threads_compile_a_text_once(void **state)
     assert_true(now.waits > 0);
 }
 
-static void all_who_wait_are_told_of_a_failure(void **state)
+static void each_who_waits_for_a_failure_is_told(void **state)
 {
     (void)state;
     struct call calls[THREADS];
-    cache_mock.milliseconds = 200;
     call_from_threads(calls, "FAIL");
     for (int i = 0; i < THREADS; i++) {
         int number = 0;
@@ -68,8 +66,8 @@ static void all_who_wait_are_told_of_a_failure(void **state)
         (void)snprintf(log, sizeof(log), "log of compilation %d", number);
         assert_string_equal(calls[i].log, log);
     }
-    assert_true(compilations() < THREADS / 2);
-    assert_int_equal(stats().failures, compilations());
+    assert_int_equal(compilations(), THREADS);
+    assert_int_equal(stats().failures, THREADS);
 }
 
 static void *call_many(void *argument)
@@ -110,46 +108,12 @@ static void threads_share_many_texts(void **state)
     assert_int_equal(now.memory_hits + now.misses + now.waits, 400 * THREADS);
 }
 
-/* Two caches on one folder are as two processes are. */
-static void *compile_in_other(void *argument)
-{
-    pdl_rtc_image *image = NULL;
-    if (pdl_rtc_cache_compile(argument, "text.cu", "text", &options, &image) != PDL_SUCCESS) {
-        return NULL;
-    }
-    pdl_rtc_image_destroy(image);
-    return argument;
-}
-
-static void two_caches_of_a_folder_compile_once(void **state)
-{
-    (void)state;
-    pdl_rtc_cache *other = NULL;
-    pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
-    pthread_t thread;
-    void *answer;
-    desc.directory = "cache";
-    assert_ok(pdl_rtc_cache_create(&desc, &other));
-    cache_mock.milliseconds = 200;
-    assert_int_equal(pthread_create(&thread, NULL, compile_in_other, other), 0);
-    while (atomic_load(&cache_mock.running) == 0) {
-        (void)sched_yield();
-    }
-    image_of("text", NULL);
-    assert_int_equal(pthread_join(thread, &answer), 0);
-    assert_non_null(answer);
-    assert_int_equal(compilations(), 1);
-    assert_int_equal(stats().waits, 1);
-    pdl_rtc_cache_destroy(other);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CACHE_TEST(threads_compile_a_text_once),
-        CACHE_TEST(all_who_wait_are_told_of_a_failure),
+        CACHE_TEST(each_who_waits_for_a_failure_is_told),
         CACHE_TEST(threads_share_many_texts),
-        CACHE_TEST(two_caches_of_a_folder_compile_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

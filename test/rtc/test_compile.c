@@ -95,51 +95,38 @@ static void a_kernel_that_nobody_named_is_there_without_an_expression(void **sta
     assert_int_equal(pdl_rtc_image_kernel_count(compiled), 2);
     assert_null(pdl_rtc_image_expression(compiled, 0));
     assert_non_null(pdl_rtc_image_find(compiled, "k"));
-    assert_string_equal(pdl_rtc_image_find(compiled, "other")->name, "_Z5otheri");
+    assert_string_equal(pdl_rtc_image_find(compiled, "_Z5otheri")->name, "_Z5otheri");
     done();
 }
 
-static void defines_and_directories_reach_the_text(void **state)
+static void compiles(const char *source, const pdl_rtc_options *options)
+{
+    assert_ok(compile(source, options));
+    done();
+}
+
+static void directories_and_headers_in_memory_reach_the_text(void **state)
 {
     (void)state;
     char *folder = rtc_folder_make();
     char *path = NULL;
     assert_true(asprintf(&path, "%s/n.h", folder) > 0);
     rtc_file_write(path, "#define N 4\n");
-    assert_ok(compile("#include \"n.h\"\nstatic_assert(N == 4 && M == 5, \"\");",
-                      &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-I", folder, "-DM=5"))));
-    done();
+    compiles("#include \"n.h\"\nstatic_assert(N == 4 && M == 5, \"\");",
+             &PDL_RTC_OPTIONS(SM90, ARGUMENTS("-I", folder, "-DM=5")));
     free(path);
     rtc_folder_remove(folder);
-}
-
-static void headers_in_memory_are_found_by_their_names(void **state)
-{
-    (void)state;
-    assert_ok(compile(
-        "#include \"a/b.h\"\n#include <c.h>\nstatic_assert(B == 1 && C == 2, \"\");",
-        &PDL_RTC_OPTIONS(SM90, HEADERS({"a/b.h", "#define B 1\n"}, {"c.h", "#define C 2\n"}))));
-    done();
-}
-
-static void the_librarys_headers_are_in_it(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < PDL_RTC_EMBEDDED; i++) {
+    compiles("#include \"a/b.h\"\n#include <c.h>\nstatic_assert(B == 1 && C == 2, \"\");",
+             &PDL_RTC_OPTIONS(SM90, HEADERS({"a/b.h", "#define B 1\n"}, {"c.h", "#define C 2\n"})));
+    for (size_t i = 0; i < PDL_RTC_EMBEDDED; i++) { /* the library's */
         char text[128];
         (void)snprintf(text, sizeof(text), "#include <%s>\nextern \"C\" __global__ void k() {}\n",
                        pdl_rtc_embedded[i].name);
-        assert_ok(compile(text, &PDL_RTC_OPTIONS(SM90)));
-        done();
+        compiles(text, &PDL_RTC_OPTIONS(SM90));
     }
-}
-
-static void the_callers_header_wins_over_the_librarys(void **state)
-{
-    (void)state;
-    assert_ok(compile("#include <pdl/device.cuh>\nstatic_assert(MINE == 1, \"\");",
-                      &PDL_RTC_OPTIONS(SM90, HEADERS({"pdl/device.cuh", "#define MINE 1\n"}))));
-    done();
+    compiles(
+        "#include <pdl/device.cuh>\nstatic_assert(MINE == 1, \"\");", /* the caller's comes first */
+        &PDL_RTC_OPTIONS(SM90, HEADERS({"pdl/device.cuh", "#define MINE 1\n"})));
 }
 
 static void lines_of_the_log_are_those_of_the_text(void **state)
@@ -419,26 +406,6 @@ static void the_log_may_be_set_from_itself(void **state)
     assert_string_equal(pdl_rtc_log(), "");
 }
 
-static void *log_of_a_thread(void *argument)
-{
-    (void)argument;
-    const bool empty = pdl_rtc_log()[0] == '\0';
-    pdl_rtc_log_set("of the thread");
-    return (void *)(intptr_t)(empty && strcmp(pdl_rtc_log(), "of the thread") == 0);
-}
-
-static void each_thread_has_its_own_log(void **state)
-{
-    (void)state;
-    pthread_t thread;
-    void *right = NULL;
-    pdl_rtc_log_set("of the test");
-    assert_int_equal(pthread_create(&thread, NULL, log_of_a_thread, NULL), 0);
-    assert_int_equal(pthread_join(thread, &right), 0);
-    assert_non_null(right);
-    assert_string_equal(pdl_rtc_log(), "of the test");
-}
-
 static void arguments_that_are_missing_are_refused(void **state)
 {
     (void)state;
@@ -470,10 +437,7 @@ int main(void)
         REAL(a_virtual_target_becomes_ptx_that_ends_in_a_nul),
         REAL(names_become_lowered_names_with_facts),
         REAL(a_kernel_that_nobody_named_is_there_without_an_expression),
-        REAL(defines_and_directories_reach_the_text),
-        REAL(headers_in_memory_are_found_by_their_names),
-        REAL(the_librarys_headers_are_in_it),
-        REAL(the_callers_header_wins_over_the_librarys),
+        REAL(directories_and_headers_in_memory_reach_the_text),
         REAL(lines_of_the_log_are_those_of_the_text),
         REAL(a_warning_is_in_the_images_log),
         REAL(a_name_that_the_text_does_not_have_is_not_found),
@@ -492,7 +456,6 @@ int main(void)
         RTC_MOCK_TEST(a_compiler_that_gives_no_code_is_named),
         RTC_MOCK_TEST(a_long_log_is_whole_and_the_message_ends),
         RTC_MOCK_TEST(the_log_may_be_set_from_itself),
-        RTC_MOCK_TEST(each_thread_has_its_own_log),
         RTC_MOCK_TEST(arguments_that_are_missing_are_refused),
         RTC_MOCK_TEST(a_request_begins_with_an_empty_log),
     };

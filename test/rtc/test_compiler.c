@@ -210,29 +210,6 @@ static void a_mock_stands_in_for_a_compiler(void **state)
     assert_int_equal(rtc_mock_teardown(state), 0);
 }
 
-static void the_info_follows_the_rule_of_sizes(void **state)
-{
-    assert_int_equal(rtc_mock_setup(state), 0);
-    struct {
-        pdl_rtc_compiler_info known;
-        unsigned char newer[8];
-    } info;
-    assert_refused(pdl_rtc_compiler_get(NULL), PDL_ERROR_INVALID_ARGUMENT, "info", "NULL");
-    info.known.size = 3;
-    assert_refused(pdl_rtc_compiler_get(&info.known), PDL_ERROR_DESC_SIZE, "size", "3");
-    memset(&info, 0x5a, sizeof(info));
-    info.known.size = offsetof(pdl_rtc_compiler_info, newest_architecture);
-    assert_ok(pdl_rtc_compiler_get(&info.known));
-    assert_int_equal(info.known.version, 13000);
-    assert_int_equal(info.known.newest_architecture, 0x5a5a5a5a);
-    info.known.size = sizeof(info);
-    assert_ok(pdl_rtc_compiler_get(&info.known));
-    assert_int_equal(info.known.size, sizeof(info));
-    assert_int_equal(info.newer[0], 0);
-    assert_int_equal(info.newer[7], 0);
-    assert_int_equal(rtc_mock_teardown(state), 0);
-}
-
 static void *open_compiler(void *argument)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
@@ -322,7 +299,6 @@ int main(void)
         RTC_TEST(two_builds_of_a_library_have_two_identities),
         RTC_TEST(a_library_without_a_build_id_is_known_by_its_file),
         RTC_TEST(a_mock_stands_in_for_a_compiler),
-        RTC_TEST(the_info_follows_the_rule_of_sizes),
         cmocka_unit_test_setup_teardown(threads_that_open_at_once_get_one_compiler, restored,
                                         restored),
         cmocka_unit_test_setup_teardown(the_real_compilers_say_what_they_are, restored, restored),

@@ -11,11 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "chance.h"
+#include "forms.h"
 #include "rtc/request/includes.h"
-#include "rtc_support.h"
 
-enum { TEXT_SIZE = 1 << 14, MEMORY_HEADERS = 3, COMMON = 20, CHANGES = 3 };
+enum { MEMORY_HEADERS = 3, CHANGES = 3 };
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
@@ -24,205 +23,34 @@ static const char *const folders[] = {".", "a", "b", "p", "a/s", "s"};
 static const char *const names[] = {"x.h", "y.h", "s/x.h", "e", "../b/x.h"};
 static const char *const files[] = {"x.h", "y.h", "e", "e.stdh"};
 
-/* Standards that a form of directives is for. */
-enum { ANY = 0, TO_14 = 1, FROM_11 = 2 };
-
-/* The forms. $N is a name as it is included, $Q in quotes, $A in angle brackets, $S a name without its ".h", $I a number
- * that nothing else has, $K a kernel of its own, $M a macro that is a name. */
-static const struct form {
-    int standard;
-    const char *text;
-} forms[] = {
-    /* The usual ones, which the scan is certain of: COMMON of them. */
-    {ANY, "#include $N\n"},
-    {ANY, "#if __has_include($N)\n#include $N\n#endif\n"},
-    {ANY, "#if __has_include($N)\n#/**/include/* a */$N\r\n#endif\n"},
-    {ANY, "#if __has_include($N)\n/* a\n */ %:include $N\n#endif\n"},
-    {ANY, "#if __has_include($N)\n \t#\tinc\\\nlude\f\\\r\n$N // x\n#endif\n"},
-    {ANY, "#if __has_include($N)\n$K#endif\n"},
-    {ANY, "#if !defined(__has_include) || ! __has_include /**/ ( $N )\n$K#endif\n"},
-    {ANY, "#if 0\n#elif __has_include($N) && __has_include($N)\n$K#endif\n"},
-    {ANY, "#ifdef __has_include_next\n#if __has_include_next($N)\n$K#endif\n#endif\n"},
-    {ANY, "__device__ int v$I = __has_include($N);\n"},
-    {ANY, "#define HAS_INCLUDE$I(x) __has_include(x)\n#if HAS_INCLUDE$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I_has_include(x) (1 && __has_include( x ))\n"
-          "#define G$I_has_include(x) H$I_has_include(x)\n#if G$I_has_include($N)\n$K#endif\n"},
-    {ANY,
-     "#define has_include$I(...) __has_include(__VA_ARGS__)\n#if has_include$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include($A)\n#if H$I\n$K#endif\n"},
-    {ANY, "#ifndef X_HAS_INCLUDE\n#define X_HAS_INCLUDE(x) __has_include(x)\n#endif\n"},
-    {ANY, "#ifdef X_HAS_INCLUDE\n#if X_HAS_INCLUDE($N)\n$K#endif\n#endif\n"},
-    {ANY, "#ifdef OPTION_HAS_INCLUDE\n#if OPTION_HAS_INCLUDE($N)\n$K#endif\n#endif\n"},
-    {ANY, "// #include $N\n"},
-    {ANY, "/*\n#include M \" ' R\"( $N\n*/\n"},
-    {ANY, "#if 0\n#include $N\n#endif\n"},
-    /* Others. */
-    {TO_14, "?\?=include $N\n"},
-    {TO_14, "#inc?\?/\nlude $N\n"},
-    {ANY, "#inc\\\nlude $N\n"},
-    {ANY, "#include \\\r\n $N\n"},
-    {ANY, "$M#include M$I\n"},
-    {ANY, "$M/* */ %: include M$I // x\n"},
-    {ANY, "#define T$I(x) #x\n#if __has_include(\"x.h\")\n#include T$I(x.h)\n#endif\n"},
-    {ANY, "#include_next $N\n"},
-    /* What begins or ends a comment or a string. */
-    {ANY, "$M// c \\ \n#include M$I\n"},
-    {ANY, "$M// c \\\t\n#include M$I\n"},
-    {ANY, "$M// c \\\f\n#include M$I\n"},
-    {ANY, "$M// ?\?/\n#include M$I\n"},
-    {ANY, "$M#define S$I R\"/*(\"\n#include M$I\n//)/*\" */\n"},
-    {FROM_11, "$M#define S$I R\"(\n#include M$I\n)\"\n"},
-    {FROM_11, "$M#define S$I u8R\"x(/*)x\"\n#include M$I\n//*/\n"},
-    {FROM_11, "$M#define S$I R\"x( )\\\nx\" /* )x\"\n#include M$I\n/**/\n"},
-    {ANY, "$M#define S$I 1'0 /*'*/\n#include M$I\n//*/\n"},
-    {ANY, "$M#if 0\nit's 5's /*\n#endif\n#include M$I\n/**/\n"},
-    {ANY, "$M#if 0\n\" /*\n#endif\n#include M$I\n/**/\n"},
-    {ANY, "$M#define S$I \"/*\"\n#include M$I\n//*/\n"},
-    {ANY, "$M#define S$I 1p+R\"(\n#include M$I\n#define U$I )\"\n"},
-    {ANY, "$M#pragma S$I it's /*\n#include M$I\n/**/\n"},
-    {ANY, "$Mstruct S$I {}; /*\n*/ #include M$I\n"},
-    {ANY, "$M#define F$I(x)\nF$I(\n#include M$I\n)\n"},
-    /* What is asked for. */
-    {ANY, "$M#if __has_include(M$I)\n$K#endif\n"},
-    {ANY, "#define P$I ($N)\n#if __has_include P$I\n$K#endif\n"},
-    {ANY, "#define H$I(x) __has_include(x)\n#if H$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include // x\n#define G$I H$I\n#if G$I ($N)\n$K#endif\n"},
-    {ANY, "#define HAS_INCLUDE$I __has_include\n#if HAS_INCLUDE$I($N)\n$K#endif\n"},
-    {ANY, "#define H$I(a, b) __has_include(b)\n#if H$I($N, $Q)\n$K#endif\n"},
-    {ANY, "#define H$I(x) __has_include\n#if H$I($N)($Q)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include (\n#if H$I $N)\n$K#endif\n"},
-    {ANY, "#define H$I __has_include($Q)\n#if H$I\n$K#endif\n"},
-    {ANY, "#define H$I(a) __has_include(<a.h>)\n#if H$I($S)\n$K#endif\n"},
-    {ANY, "#define w$I $S\n#define H$I(x) __has_include(x)\n#if H$I(<w$I.h>)\n$K#endif\n"},
-    {ANY, "#define w$I $S\n#define H$I __has_include(<w$I.h>)\n#if H$I\n$K#endif\n"},
-    {ANY, "#define C$I(a, b) a##b\n#if C$I(__has_, include)($N)\n$K#endif\n"},
-    {ANY, "#define C$I(a, b) a %:%: b\n#if C$I(_, _has_include)($N)\n$K#endif\n"},
-    {ANY, "#define C$I(a, b, c) a##b##c\n#if C$I(__, has, _include)($N)\n$K#endif\n"},
-    {TO_14, "#define C$I(a, b) a ?\?=?\?= b\n#if C$I(__has, _include)($N)\n$K#endif\n"},
-    {ANY, "#define C$I(a, b) a #\\\n# b\n#if C$I(__has, _include)($N)\n$K#endif\n"},
-    {ANY, "__global__ void k$I() {\n#pragma unroll __has_include(M$I)\nfor (int i = 0; i < 9; i++) "
-          "asm(\"\");\n}\n"},
-    {ANY, "#define C$I(a, b) a##b\n__device__ int v$I = C$I(__has_inc, lude)($N);\n"},
-    {ANY, "#define A$I __has_\n#define B$I include\n#define C$I(a, b) a##b\n#define D$I(a, b) "
-          "C$I(a, b)\n"
-          "#if D$I(A$I, B$I)($N)\n$K#endif\n"},
-    {ANY, "#define HAS_INCLUDE$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
-          "#if C$I(HAS_INCLUDE, $I)($N)\n$K#endif\n"},
-    {ANY, "#define C$I(a, b, c, d, e) a##b##c##d##e\n"
-          "enum { e$I = C$I(__, has, _in, clu, de)($N) };\n__device__ int v$I = e$I;\n"},
-    {ANY, "#define C$I(a, b) _##a##as_##b##clu\n#define D$I(a) a##de\n#define E$I(a) D$I(a)\n"
-          "#if E$I(C$I(_h, in))($N)\n$K#endif\n"},
-    {ANY, "#define J$I(a) x##a\n#define xdefined(a, ...) __VA_ARGS__##a($Q)\n"
-          "#if J$I(defined(__has_include))\n$K#endif\n#undef xdefined\n"},
-    {ANY, "#define HA$I##_q\n#define HAS_INCLUDE_$I(x) __has_include(x)\n#define C$I(a, b) a##b\n"
-          "#if C$I(HAS_INCLUDE, _$I)($N)\n$K#endif\n"},
-    /* What one text defines and another uses. */
-    {ANY, "#undef XQ\n#define XQ __has_include($N)\n"},
-    {ANY, "#ifdef XQ\n#if XQ\n$K#endif\n#endif\n"},
-    {ANY, "#undef XM\n#define XM $N\n"},
-    {ANY, "#ifdef XM\n#include XM\n#endif\n"},
-    {ANY, "#ifdef XM\n#if __has_include(XM)\n$K#endif\n#endif\n"},
-    /* What the options define. */
-    {ANY, "#ifdef OPTION_HAS\n#if OPTION_HAS($N)\n$K#endif\n#endif\n"},
-    {ANY, "#ifdef OPTION_NAME\n#include OPTION_NAME\n#endif\n"},
-    {ANY, "#ifdef OPTION_PASTE\n#if OPTION_PASTE(__has, _include)($N)\n$K#endif\n#endif\n"},
-    {ANY, "#ifdef OPTION_PART\n#define C$I(a, b) a##b\n#define D$I(a, b) C$I(a, b)\n"
-          "#if D$I(OPTION_PART, include)($N)\n$K#endif\n#endif\n"},
-    /* What only looks so. */
-    {ANY, "/*\n#include M \" ' R\"( $N\n*/\n"},
-    {ANY, "#define S$I \"#include $N\" // \\\n#include M$I\n"},
-    {ANY, "#define F$I(include) #include\n"},
-};
-
 static bool verbose;
 static unsigned number;       /* of what nothing else has */
 static const char *last_name; /* that a form was given */
 static bool old;              /* the standard is older than C++17 */
 static bool oldest;           /* and C++11 */
 
-struct text {
-    char bytes[TEXT_SIZE];
-    size_t size;
-};
-
-static void add(struct text *text, const char *bytes)
-{
-    const size_t size = strlen(bytes);
-    assert_true(text->size + size < sizeof(text->bytes));
-    memcpy(text->bytes + text->size, bytes, size + 1);
-    text->size += size;
-}
-
-static void add_number(struct text *text, const char *before, unsigned value, const char *after)
-{
-    char digits[96];
-    (void)snprintf(digits, sizeof(digits), "%s%u%s", before, value, after);
-    add(text, digits);
-}
-
-static void add_name(struct text *text, const char *name, bool quoted)
-{
-    add(text, quoted ? "\"" : "<");
-    add(text, name);
-    add(text, quoted ? "\"" : ">");
-}
-
-static void add_form(struct text *text)
+static void add_some_form(struct text *text)
 {
     const struct form *form = chance(6) > 0 ? &forms[chance(COMMON)] : &ONE_OF(forms);
-    const char *name = last_name = ONE_OF(names);
     const bool quoted = chance(2) == 0;
-    const unsigned own = ++number;
+    last_name = ONE_OF(names);
     if ((form->standard == TO_14 && !old) || (form->standard == FROM_11 && oldest)) {
         form = &forms[0];
     }
-    for (const char *at = form->text; *at != '\0'; at++) {
-        const char one[2] = {*at, '\0'};
-        if (*at != '$') {
-            add(text, one);
-            continue;
-        }
-        switch (*++at) {
-        case 'N':
-            add_name(text, name, quoted);
-            break;
-        case 'Q':
-            add_name(text, name, true);
-            break;
-        case 'A':
-            add_name(text, name, false);
-            break;
-        case 'S':
-            add(text, chance(2) == 0 ? "x" : "y");
-            break;
-        case 'I':
-            add_number(text, "", own, "");
-            break;
-        case 'K':
-            add_number(text, "extern \"C\" __global__ void k", own, "() {}\n");
-            break;
-        default:
-            add_number(text, "#define M", own, " ");
-            add_name(text, name, quoted);
-            add(text, "\n");
-        }
-    }
+    add_form(text, form, last_name, quoted, ++number);
 }
 
 /* A header, which shows in the code when it is read, and when it is read twice. */
 static void add_header(struct text *text)
 {
     const unsigned own = ++number;
-    add_number(text, chance(3) == 0 ? "#pragma once\n#ifndef G" : "#ifndef G", own, "\n");
-    add_number(text, "#define G", own, "\n");
+    add(text, "%s#ifndef G%u\n#define G%u\n", chance(3) == 0 ? "#pragma once\n" : "", own, own);
     for (uint64_t i = chance(3); i > 0; i--) {
-        add_form(text);
+        add_some_form(text);
     }
-    add_number(text, "extern \"C\" __global__ void k", own, "() {}\n");
-    add_number(text, "#elif !defined(T", own, ")\n");
-    add_number(text, "#define T", own, "\n");
-    add_number(text, "extern \"C\" __global__ void t", own, "() {}\n#endif");
-    add(text, chance(8) == 0 ? "" : "\n");
+    add(text, "extern \"C\" __global__ void k%u() {}\n#elif !defined(T%u)\n#define T%u\n", own, own,
+        own);
+    add(text, "extern \"C\" __global__ void t%u() {}\n#endif%s", own, chance(8) == 0 ? "" : "\n");
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -235,7 +63,7 @@ static void path_of(char *path, size_t size, const char *folder, const char *nam
 static void write_header(const char *path)
 {
     static struct text text;
-    text.size = 0;
+    empty(&text);
     add_header(&text);
     rtc_file_write(path, text.bytes);
 }
@@ -344,12 +172,11 @@ static void make_text(struct asked *asked, bool minimal)
         }
     }
     for (uint64_t i = 1 + chance(4); i > 0; i--) {
-        add_form(&asked->source);
+        add_some_form(&asked->source);
     }
     add(&asked->source, "template <int i> __global__ void k() {}\n");
-    add(&asked->name, "k<__has_include(");
-    add_name(&asked->name, last_name, chance(2) == 0);
-    add(&asked->name, ")>");
+    add(&asked->name, chance(2) == 0 ? "k<__has_include(\"%s\")>" : "k<__has_include(<%s>)>",
+        last_name);
     asked->names[0] = chance(6) == 0 ? asked->name.bytes : "k<7>";
     asked->options.names = asked->names;
     asked->options.name_count = 1;

@@ -129,16 +129,6 @@ static void roots_files_are_used_where_they_are_only_read(void **state)
     assert_int_equal(damaged, 1);
 }
 
-static void a_lock_that_others_may_write_is_not_used(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_key key = key_of(1);
-    assert_int_equal(lock_key(&key), 0);
-    assert_int_equal(chmod(PDL_RTC_FILES_BASE "/lock", 0666), 0);
-    assert_int_equal(lock_key(&key), EPERM);
-    assert_why_has("lock cannot be locked: it may be written by others");
-}
-
 /* What says nothing of a file does not count as its damage. */
 static void without_descriptors_no_file_is_damaged(void **state)
 {
@@ -218,28 +208,15 @@ static void a_link_as_a_file_is_not_followed_but_replaced(void **state)
     free(text);
 }
 
-static void a_link_as_the_lock_is_not_followed(void **state)
-{
-    (void)state;
-    const struct pdl_rtc_key key = key_of(1);
-    assert_int_equal(symlink("../elsewhere", PDL_RTC_FILES_BASE "/lock"), 0);
-    assert_int_equal(lock_key(&key), ELOOP);
-    assert_why_has("symbolic link");
-    assert_int_equal(access("elsewhere", F_OK), -1);
-}
-
 static void what_is_no_regular_file_is_not_read(void **state)
 {
     (void)state;
-    const struct pdl_rtc_key key = key_of(1);
     assert_int_equal(mkdir(PDL_RTC_FILES_BASE "/01", 0700), 0);
     assert_int_equal(mkfifo(path_of(1), 0600), 0);
     assert_int_equal(find(1), -1);
     assert_int_equal(damaged, 1);
     assert_null(put(1));
     assert_int_equal(find(1), 1);
-    assert_int_equal(mkfifo(PDL_RTC_FILES_BASE "/lock", 0600), 0);
-    assert_int_equal(lock_key(&key), EINVAL);
 }
 
 static void a_folder_in_a_files_place_is_a_problem(void **state)
@@ -263,13 +240,11 @@ int main(void)
         STORE_TEST(a_file_that_others_may_write_is_not_used_but_replaced),
         STORE_TEST(a_file_of_another_user_is_not_used_but_replaced),
         STORE_TEST(roots_files_are_used_where_they_are_only_read),
-        STORE_TEST(a_lock_that_others_may_write_is_not_used),
         STORE_TEST(without_descriptors_no_file_is_damaged),
         STORE_TEST(the_folder_itself_may_be_a_link_to_a_right_one),
         STORE_TEST(a_link_as_the_base_is_refused),
         STORE_TEST(a_link_as_a_part_is_not_followed),
         STORE_TEST(a_link_as_a_file_is_not_followed_but_replaced),
-        STORE_TEST(a_link_as_the_lock_is_not_followed),
         STORE_TEST(what_is_no_regular_file_is_not_read),
         STORE_TEST(a_folder_in_a_files_place_is_a_problem),
     };

@@ -148,13 +148,9 @@ void cache_step(struct worker *worker)
     }
 }
 
-/* The cache of the parent, and one of its own. */
+/* A cache of its own. */
 int cache_child(struct worker *worker)
 {
-    pdl_rtc_cache *inherited = cache;
-    for (unsigned i = draw(worker, 20); i > 0; i--) {
-        ask_text(worker, inherited);
-    }
     cache_open();
     for (unsigned i = draw(worker, 20); i > 0; i--) {
         ask_text(worker, cache);

@@ -336,8 +336,6 @@ int main(int count, char **arguments)
     if (mkdtemp(folder) == NULL) {
         fault(NULL, "%s: %s", folder, strerror(errno));
     }
-    (void)setenv("PDL_RTC_CACHE_WAIT", "2",
-                 0); /* so that stopped children hold nobody up for a minute */
     driver_start();
     cache_start(folder);
     cache_open();

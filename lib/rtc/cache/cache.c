@@ -154,75 +154,6 @@ static pdl_status open_stores(pdl_rtc_cache *cache, const pdl_rtc_cache_desc *de
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Forks
- * ---------------------------------------------------------------------------------------------- */
-
-static struct pdl_lock standard_lock; /* of making it */
-static _Atomic(pdl_rtc_cache *) standard;
-
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* of `all` and `watches_forks` */
-static pdl_rtc_cache *all;
-static bool watches_forks;
-
-static void before_fork(void)
-{
-    (void)pthread_mutex_lock(&all_lock);
-    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
-        pdl_rtc_flights_before_fork(cache->flights);
-    }
-}
-
-static void in_parent(void)
-{
-    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
-        pdl_rtc_flights_after_fork(cache->flights, false);
-    }
-    (void)pthread_mutex_unlock(&all_lock);
-}
-
-/* Threads that compiled are not here, and what they were at counts for nothing. */
-static void in_child(void)
-{
-    for (pdl_rtc_cache *cache = all; cache != NULL; cache = cache->next) {
-        if (cache->store != NULL) {
-            pdl_rtc_store_forked(cache->store);
-        }
-        if (cache->shipped != NULL) {
-            pdl_rtc_store_forked(cache->shipped);
-        }
-        pdl_rtc_flights_after_fork(cache->flights, true);
-    }
-    (void)pthread_mutex_unlock(&all_lock);
-}
-
-/* False without memory. */
-static bool watch(pdl_rtc_cache *cache)
-{
-    (void)pthread_mutex_lock(&all_lock);
-    watches_forks = watches_forks || pthread_atfork(before_fork, in_parent, in_child) == 0;
-    const bool watched = watches_forks;
-    if (watched) {
-        cache->next = all;
-        all = cache;
-    }
-    (void)pthread_mutex_unlock(&all_lock);
-    return watched;
-}
-
-static void unwatch(const pdl_rtc_cache *cache)
-{
-    (void)pthread_mutex_lock(&all_lock);
-    pdl_rtc_cache **at = &all;
-    while (*at != NULL && *at != cache) {
-        at = &(*at)->next;
-    }
-    if (*at != NULL) {
-        *at = cache->next;
-    }
-    (void)pthread_mutex_unlock(&all_lock);
-}
-
-/* ------------------------------------------------------------------------------------------------
  * Making and destroying
  * ---------------------------------------------------------------------------------------------- */
 
@@ -250,14 +181,10 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
         return PDL_NO_MEMORY();
     }
     memset(made, 0, sizeof(*made));
-    made->wait_ns = 1000000000 * read_number(made, PDL_VARIABLE(PDL_RTC_CACHE_WAIT));
     made->memory = pdl_rtc_memory_make();
     made->flights = pdl_rtc_flights_make();
     status =
         made->memory != NULL && made->flights != NULL ? open_stores(made, &known) : PDL_NO_MEMORY();
-    if (status == PDL_SUCCESS && !watch(made)) {
-        status = PDL_NO_MEMORY();
-    }
     if (status != PDL_SUCCESS) {
         pdl_rtc_cache_destroy(made);
         return status;
@@ -269,6 +196,9 @@ pdl_status pdl_rtc_cache_create(const pdl_rtc_cache_desc *desc, pdl_rtc_cache **
 /* ------------------------------------------------------------------------------------------------
  * The default cache
  * ---------------------------------------------------------------------------------------------- */
+
+static struct pdl_lock standard_lock; /* of making it */
+static _Atomic(pdl_rtc_cache *) standard;
 
 pdl_status pdl_rtc_cache_get(pdl_rtc_cache **cache)
 {
@@ -299,7 +229,6 @@ void pdl_rtc_cache_destroy(pdl_rtc_cache *cache)
     if (cache == NULL) {
         return;
     }
-    unwatch(cache);
     pdl_rtc_memory_free(cache->memory);
     pdl_rtc_flights_free(cache->flights);
     pdl_rtc_store_close(cache->store);

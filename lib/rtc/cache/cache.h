@@ -3,7 +3,6 @@
 #ifndef PDL_RTC_CACHE_H
 #define PDL_RTC_CACHE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "os/lock.h"
@@ -42,8 +41,6 @@ struct pdl_rtc_cache {
     struct pdl_rtc_store *store;   /* NULL: none */
     struct pdl_rtc_store *shipped; /* NULL: none */
     bool writes;                   /* the store is written to */
-    uint64_t wait_ns;              /* how long another process's compilation is waited for */
-    struct pdl_rtc_cache *next;    /* of all */
     struct pdl_lock lock;          /* of `problem` */
     char problem[256];
 };

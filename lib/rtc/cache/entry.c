@@ -17,6 +17,7 @@
  */
 #include "rtc/cache/entry.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -65,7 +66,6 @@ static const struct {
 
 enum {
     HEADER_SIZE = 40,
-    CHECKSUM_AT = 24,
     FACTS = sizeof(facts) / sizeof(facts[0]),
     KERNEL_MIN = 4 + 8 + 8 + 4 * FACTS
 };
@@ -73,329 +73,291 @@ enum {
 static const unsigned char magic[8] = {'P', 'D', 'L', 'R', 'T', 'C', '\r', '\n'};
 
 /* ------------------------------------------------------------------------------------------------
- * Writing
+ * Fields
  * ---------------------------------------------------------------------------------------------- */
 
-/* Counts, and writes where there are bytes to write to. */
-struct writer {
-    unsigned char *bytes;
-    size_t at;
+const char pdl_rtc_entry_no_memory[] = "there is no memory for it";
+
+/* Goes through the fields of a file: reads them, writes them, or counts their bytes. What is written does not change. */
+struct walk {
+    const unsigned char *from; /* reading */
+    unsigned char *to;         /* writing; neither: counting */
+    size_t at, size;           /* the latter of `from` */
+    const char *wrong;         /* the first thing that was; NULL if nothing */
 };
 
-static void put_bytes(struct writer *writer, const void *bytes, size_t size)
+static void set_wrong(struct walk *walk, const char *why)
 {
-    if (writer->bytes != NULL && size > 0) {
-        memcpy(writer->bytes + writer->at, bytes, size);
+    if (walk->wrong == NULL) {
+        walk->wrong = why;
     }
-    writer->at += size;
 }
 
-static void put_number(struct writer *writer, uint64_t number, size_t size)
+static void pass_bytes(struct walk *walk, void *bytes, size_t size)
 {
-    unsigned char bytes[8];
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = (unsigned char)(number >> (8 * i));
+    if (walk->from != NULL && (walk->wrong != NULL || walk->size - walk->at < size)) {
+        set_wrong(walk, "it ends too early");
+        memset(bytes, 0, size);
+        return;
     }
-    put_bytes(writer, bytes, size);
+    if (walk->from != NULL) {
+        memcpy(bytes, walk->from + walk->at, size);
+    } else if (walk->to != NULL && size > 0) {
+        memcpy(walk->to + walk->at, bytes, size);
+    }
+    walk->at += size;
 }
 
-static void put_hash(struct writer *writer, struct pdl_rtc_hash hash)
+static void pass_64(struct walk *walk, uint64_t *number)
 {
-    put_number(writer, hash.high, 8);
-    put_number(writer, hash.low, 8);
+    uint64_t bytes = htole64(*number);
+    pass_bytes(walk, &bytes, sizeof(bytes));
+    if (walk->from != NULL) {
+        *number = le64toh(bytes);
+    }
 }
 
-static void put_signed(struct writer *writer, int32_t number)
+/* Any number of 32 bits. */
+static void pass_32(struct walk *walk, void *number)
 {
-    put_number(writer, (uint32_t)number, 4);
+    uint32_t bytes;
+    memcpy(&bytes, number, sizeof(bytes));
+    bytes = htole32(bytes);
+    pass_bytes(walk, &bytes, sizeof(bytes));
+    if (walk->from != NULL) {
+        bytes = le32toh(bytes);
+        memcpy(number, &bytes, sizeof(bytes));
+    }
 }
 
-static void put_blob(struct writer *writer, const void *bytes, size_t size)
+static void pass_hash(struct walk *walk, struct pdl_rtc_hash *hash)
 {
-    put_number(writer, size, 8);
-    put_bytes(writer, bytes, size);
+    pass_64(walk, &hash->high);
+    pass_64(walk, &hash->low);
 }
 
-static void put_string(struct writer *writer, const char *text)
+/* Reads into memory of its own, with a NUL behind it; NULL where that fails. */
+static void pass_blob(struct walk *walk, unsigned char **blob, size_t *size)
 {
-    put_blob(writer, text, strlen(text));
+    uint64_t length = *size;
+    pass_64(walk, &length);
+    if (walk->from != NULL) {
+        if (walk->wrong == NULL && walk->size - walk->at < length) {
+            set_wrong(walk, "a part of it is longer than the file");
+        }
+        *blob = walk->wrong == NULL ? malloc((size_t)length + 1) : NULL;
+        if (*blob == NULL) {
+            set_wrong(walk, pdl_rtc_entry_no_memory);
+            return;
+        }
+        (*blob)[length] = '\0';
+        *size = (size_t)length;
+    }
+    pass_bytes(walk, *blob, (size_t)length);
 }
 
-static void put_kernel(struct writer *writer, const struct pdl_rtc_image_kernel *kernel)
+static void pass_string(struct walk *walk, char **text)
 {
-    put_number(writer, kernel->expression != NULL, 4);
-    put_string(writer, kernel->expression != NULL ? kernel->expression : "");
-    put_string(writer, kernel->name);
+    size_t length = walk->from == NULL ? strlen(*text) : 0;
+    unsigned char *bytes = (unsigned char *)*text;
+    pass_blob(walk, &bytes, &length);
+    if (walk->from != NULL) {
+        *text = (char *)bytes;
+        if (bytes != NULL && memchr(bytes, '\0', length) != NULL) {
+            set_wrong(walk, "a string in it contains a NUL");
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * The parts of a file
+ * ---------------------------------------------------------------------------------------------- */
+
+static void pass_header(struct walk *walk, uint64_t *size, struct pdl_rtc_hash *checksum)
+{
+    unsigned char begin[sizeof(magic)];
+    uint32_t schema = PDL_RTC_SCHEMA;
+    uint32_t unused = 0;
+    memcpy(begin, magic, sizeof(magic));
+    pass_bytes(walk, begin, sizeof(begin));
+    pass_32(walk, &schema);
+    pass_32(walk, &unused);
+    pass_64(walk, size);
+    pass_hash(walk, checksum);
+    if (walk->wrong == NULL && memcmp(begin, magic, sizeof(magic)) != 0) {
+        set_wrong(walk, "it is not a cache file");
+    }
+    if (schema != PDL_RTC_SCHEMA || unused != 0) {
+        set_wrong(walk, "it is from another version of libpdl-rtc");
+    }
+}
+
+static void pass_key(struct walk *walk, struct pdl_rtc_key *key)
+{
+    pass_hash(walk, &key->text);
+    pass_hash(walk, &key->check);
+    pass_64(walk, &key->compilers);
+}
+
+static void pass_kernel(struct walk *walk, struct pdl_rtc_image_kernel *kernel)
+{
+    uint32_t named = kernel->expression != NULL;
+    char *expression = named ? kernel->expression : (char *)"";
+    bool wrong = false;
+    pass_32(walk, &named);
+    pass_string(walk, &expression);
+    pass_string(walk, &kernel->name);
+    if (walk->from != NULL) {
+        kernel->info = pdl_code_info(kernel->name);
+        kernel->expression = expression;
+        if (named == 0) {
+            free(expression);
+            kernel->expression = NULL;
+        }
+    }
     for (size_t i = 0; i < FACTS; i++) {
         uint32_t fact;
-        memcpy(&fact, (const char *)&kernel->info + facts[i].at, sizeof(fact));
-        put_number(writer, fact, 4);
+        char *at = (char *)&kernel->info + facts[i].at;
+        pass_32(walk, at);
+        memcpy(&fact, at, sizeof(fact));
+        wrong = wrong || (facts[i].answer && fact > PDL_YES);
+    }
+    if (wrong || named > 1) {
+        set_wrong(walk, "its facts about a kernel are invalid");
     }
 }
 
-static void put_image(struct writer *writer, const pdl_rtc_image *image,
-                      const struct pdl_rtc_key *key, size_t size)
+static void pass_kernels(struct walk *walk, pdl_rtc_image *image, size_t count)
 {
-    put_bytes(writer, magic, sizeof(magic));
-    put_number(writer, PDL_RTC_SCHEMA, 4);
-    put_number(writer, 0, 4);
-    put_number(writer, size, 8);
-    put_hash(writer, (struct pdl_rtc_hash){0}); /* the checksum, once the body is there */
-    put_hash(writer, key->text);
-    put_hash(writer, key->check);
-    put_number(writer, key->compilers, 8);
-    put_signed(writer, image->compiler_version);
-    put_signed(writer, 0);
-    put_number(writer, image->output, 4);
-    put_number(writer, image->kernel_count, 4);
-    put_string(writer, image->target);
-    put_string(writer, image->program);
-    put_string(writer, image->log);
-    put_blob(writer, image->code, image->code_size);
-    for (size_t i = 0; i < image->kernel_count; i++) {
-        put_kernel(writer, &image->kernels[i]);
+    if (walk->from != NULL) {
+        if (walk->wrong != NULL || count > (walk->size - walk->at) / KERNEL_MIN) {
+            set_wrong(walk, "it has fewer kernels than it says");
+            return;
+        }
+        image->kernels = calloc(count + 1, sizeof(*image->kernels));
+        if (image->kernels == NULL) {
+            set_wrong(walk, pdl_rtc_entry_no_memory);
+            return;
+        }
+        image->kernel_count = count;
     }
+    for (size_t i = 0; i < count && walk->wrong == NULL; i++) {
+        pass_kernel(walk, &image->kernels[i]);
+    }
+}
+
+/* What a file says of an image that no right writer writes. */
+static void check_image(struct walk *walk, const pdl_rtc_image *image)
+{
+    if (image->output != PDL_RTC_CUBIN && image->output != PDL_RTC_PTX) {
+        set_wrong(walk, "its code is of no known kind");
+    }
+    if (walk->wrong == NULL &&
+        (image->code_size == 0 ||
+         (image->output == PDL_RTC_PTX && image->code[image->code_size - 1] != '\0'))) {
+        set_wrong(walk, "its code is incomplete");
+    }
+}
+
+static void pass_image(struct walk *walk, pdl_rtc_image *image)
+{
+    uint32_t unused = 0;
+    uint32_t count = (uint32_t)image->kernel_count;
+    char *target = image->target;
+    pass_32(walk, &image->compiler_version);
+    pass_32(walk, &unused);
+    pass_32(walk, &image->output);
+    pass_32(walk, &count);
+    pass_string(walk, &target);
+    if (walk->from != NULL) {
+        if (target != NULL && strlen(target) < sizeof(image->target)) {
+            memcpy(image->target, target, strlen(target) + 1);
+        } else {
+            set_wrong(walk, "its target is invalid");
+        }
+        free(target);
+    }
+    pass_string(walk, &image->program);
+    pass_string(walk, &image->log);
+    pass_blob(walk, &image->code, &image->code_size);
+    check_image(walk, image);
+    pass_kernels(walk, image, count);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Whole files
+ * ---------------------------------------------------------------------------------------------- */
+
+static struct pdl_rtc_hash checksum_of(const unsigned char *bytes, size_t size)
+{
+    return pdl_rtc_hash_bytes(bytes + HEADER_SIZE, size - HEADER_SIZE, PDL_RTC_SEED_TEXT);
 }
 
 pdl_status pdl_rtc_entry_write(const pdl_rtc_image *image, const struct pdl_rtc_key *key,
                                unsigned char **bytes, size_t *size)
 {
-    struct writer counter = {0};
-    put_image(&counter, image, key, 0);
-    struct writer writer = {.bytes = malloc(counter.at)};
-    if (writer.bytes == NULL) {
+    struct pdl_rtc_hash checksum = {0};
+    struct pdl_rtc_key own_key = *key;
+    struct walk walk = {.at = HEADER_SIZE};
+    pass_key(&walk, &own_key);
+    pass_image(&walk, (pdl_rtc_image *)image);
+    uint64_t all = walk.at;
+    walk = (struct walk){.at = HEADER_SIZE, .to = malloc((size_t)all)};
+    if (walk.to == NULL) {
         return PDL_NO_MEMORY();
     }
-    put_image(&writer, image, key, counter.at);
-    struct writer checksum = {.bytes = writer.bytes, .at = CHECKSUM_AT};
-    put_hash(&checksum, pdl_rtc_hash_bytes(writer.bytes + HEADER_SIZE, writer.at - HEADER_SIZE,
-                                           PDL_RTC_SEED_TEXT));
-    *bytes = writer.bytes;
-    *size = writer.at;
+    pass_key(&walk, &own_key);
+    pass_image(&walk, (pdl_rtc_image *)image);
+    checksum = checksum_of(walk.to, walk.at);
+    walk.at = 0;
+    pass_header(&walk, &all, &checksum);
+    *bytes = walk.to;
+    *size = (size_t)all;
     return PDL_SUCCESS;
 }
 
-/* ------------------------------------------------------------------------------------------------
- * Reading
- * ---------------------------------------------------------------------------------------------- */
-
-const char pdl_rtc_entry_no_memory[] = "there is no memory for it";
-
-struct reader {
-    const unsigned char *bytes;
-    size_t size, at;
-    const char *wrong; /* the first thing that was; NULL if nothing */
-};
-
-static void set_wrong(struct reader *reader, const char *why)
+/* The header and the key. */
+static void check_begin(struct walk *walk, const struct pdl_rtc_key *wanted)
 {
-    if (reader->wrong == NULL) {
-        reader->wrong = why;
+    uint64_t size = 0;
+    struct pdl_rtc_hash checksum = {0};
+    struct pdl_rtc_key key = {0};
+    pass_header(walk, &size, &checksum);
+    if (size != walk->size) {
+        set_wrong(walk, "it is cut short or too long");
     }
-}
-
-static uint64_t get_number(struct reader *reader, size_t size)
-{
-    uint64_t number = 0;
-    if (reader->wrong != NULL || reader->size - reader->at < size) {
-        set_wrong(reader, "it ends too early");
-        return 0;
+    if (walk->wrong == NULL && !pdl_rtc_hash_equal(checksum, checksum_of(walk->from, walk->size))) {
+        set_wrong(walk, "its checksum is wrong");
     }
-    for (size_t i = 0; i < size; i++) {
-        number |= (uint64_t)reader->bytes[reader->at + i] << (8 * i);
-    }
-    reader->at += size;
-    return number;
-}
-
-static int32_t get_signed(struct reader *reader)
-{
-    const uint32_t number = (uint32_t)get_number(reader, 4);
-    int32_t value;
-    memcpy(&value, &number, sizeof(value));
-    return value;
-}
-
-static struct pdl_rtc_hash get_hash(struct reader *reader)
-{
-    struct pdl_rtc_hash hash;
-    hash.high = get_number(reader, 8);
-    hash.low = get_number(reader, 8);
-    return hash;
-}
-
-/* A copy of what comes next, with a NUL behind it. */
-static unsigned char *get_blob(struct reader *reader, size_t *size)
-{
-    const uint64_t length = get_number(reader, 8);
-    if (reader->wrong == NULL && reader->size - reader->at < length) {
-        set_wrong(reader, "a part of it is longer than the file");
-    }
-    unsigned char *copy = reader->wrong == NULL ? malloc((size_t)length + 1) : NULL;
-    if (copy == NULL) {
-        set_wrong(reader, pdl_rtc_entry_no_memory);
-        return NULL;
-    }
-    memcpy(copy, reader->bytes + reader->at, (size_t)length);
-    copy[length] = '\0';
-    reader->at += (size_t)length;
-    *size = (size_t)length;
-    return copy;
-}
-
-static char *get_string(struct reader *reader)
-{
-    size_t length = 0;
-    unsigned char *text = get_blob(reader, &length);
-    if (text != NULL && memchr(text, '\0', length) != NULL) {
-        set_wrong(reader, "a string in it contains a NUL");
-        free(text);
-        return NULL;
-    }
-    return (char *)text;
-}
-
-static void get_kernel(struct reader *reader, struct pdl_rtc_image_kernel *kernel)
-{
-    const uint64_t named = get_number(reader, 4);
-    kernel->expression = get_string(reader);
-    kernel->name = get_string(reader);
-    kernel->info = pdl_code_info(kernel->name);
-    if (named == 0) {
-        free(kernel->expression);
-        kernel->expression = NULL;
-    }
-    bool wrong = named > 1;
-    for (size_t i = 0; i < FACTS; i++) {
-        const uint32_t fact = (uint32_t)get_number(reader, 4);
-        memcpy((char *)&kernel->info + facts[i].at, &fact, sizeof(fact));
-        wrong = wrong || (facts[i].answer && fact > PDL_YES);
-    }
-    if (wrong) {
-        set_wrong(reader, "its facts about a kernel are invalid");
-    }
-}
-
-static struct pdl_rtc_key get_key(struct reader *reader)
-{
-    struct pdl_rtc_key key;
-    key.text = get_hash(reader);
-    key.check = get_hash(reader);
-    key.compilers = get_number(reader, 8);
-    return key;
-}
-
-static void check_key(struct reader *reader, const struct pdl_rtc_key *wanted)
-{
-    const struct pdl_rtc_key key = get_key(reader);
+    pass_key(walk, &key);
     if (wanted != NULL && (!pdl_rtc_hash_equal(key.text, wanted->text) ||
                            !pdl_rtc_hash_equal(key.check, wanted->check) ||
                            (wanted->compilers != 0 && key.compilers != wanted->compilers))) {
-        set_wrong(reader, "it is of another text");
-    }
-}
-
-static void get_kernels(struct reader *reader, pdl_rtc_image *image, size_t count)
-{
-    if (reader->wrong != NULL || count > (reader->size - reader->at) / KERNEL_MIN) {
-        set_wrong(reader, "it has fewer kernels than it says");
-        return;
-    }
-    image->kernels = calloc(count + 1, sizeof(*image->kernels));
-    if (image->kernels == NULL) {
-        set_wrong(reader, pdl_rtc_entry_no_memory);
-        return;
-    }
-    image->kernel_count = count;
-    for (size_t i = 0; i < count && reader->wrong == NULL; i++) {
-        get_kernel(reader, &image->kernels[i]);
-    }
-}
-
-static void get_image(struct reader *reader, pdl_rtc_image *image)
-{
-    image->compiler_version = get_signed(reader);
-    (void)get_signed(reader);
-    image->output = (uint32_t)get_number(reader, 4);
-    const size_t count = (size_t)get_number(reader, 4);
-    char *target = get_string(reader);
-    if (target != NULL && strlen(target) < sizeof(image->target)) {
-        memcpy(image->target, target, strlen(target) + 1);
-    } else {
-        set_wrong(reader, "its target is invalid");
-    }
-    free(target);
-    image->program = get_string(reader);
-    image->log = get_string(reader);
-    image->code = get_blob(reader, &image->code_size);
-    if (image->output != PDL_RTC_CUBIN && image->output != PDL_RTC_PTX) {
-        set_wrong(reader, "its code is of no known kind");
-    }
-    if (image->code_size == 0 ||
-        (image->output == PDL_RTC_PTX && image->code[image->code_size - 1] != '\0')) {
-        set_wrong(reader, "its code is incomplete");
-    }
-    get_kernels(reader, image, count);
-    if (reader->wrong == NULL && reader->at != reader->size) {
-        set_wrong(reader, "there is data after its end");
-    }
-}
-
-/* Leaves the reader at the body. */
-static void check_header(struct reader *reader)
-{
-    if (reader->size < HEADER_SIZE) {
-        set_wrong(reader, "it is too short");
-        return;
-    }
-    if (memcmp(reader->bytes, magic, sizeof(magic)) != 0) {
-        set_wrong(reader, "it is not a cache file");
-    }
-    reader->at = sizeof(magic);
-    const uint64_t schema = get_number(reader, 4);
-    const uint64_t unused = get_number(reader, 4);
-    if (schema != PDL_RTC_SCHEMA || unused != 0) {
-        set_wrong(reader, "it is from another version of libpdl-rtc");
-    }
-    if (get_number(reader, 8) != reader->size) {
-        set_wrong(reader, "it is cut short or too long");
-    }
-    const struct pdl_rtc_hash sum = get_hash(reader);
-    if (reader->wrong == NULL &&
-        !pdl_rtc_hash_equal(sum,
-                            pdl_rtc_hash_bytes(reader->bytes + HEADER_SIZE,
-                                               reader->size - HEADER_SIZE, PDL_RTC_SEED_TEXT))) {
-        set_wrong(reader, "its checksum is wrong");
+        set_wrong(walk, "it is of another text");
     }
 }
 
 const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
                                const struct pdl_rtc_key *key, pdl_rtc_image **image)
 {
-    struct reader reader = {.bytes = bytes, .size = size};
-    check_header(&reader);
-    if (reader.wrong == NULL) {
-        check_key(&reader, key);
-    }
-    if (reader.wrong != NULL) {
-        return reader.wrong;
+    struct walk walk = {.from = bytes, .size = size};
+    check_begin(&walk, key);
+    if (walk.wrong != NULL) {
+        return walk.wrong;
     }
     pdl_rtc_image *made = calloc(1, sizeof(*made));
     if (made == NULL) {
         return pdl_rtc_entry_no_memory;
     }
     atomic_init(&made->references, 1);
-    get_image(&reader, made);
-    if (reader.wrong != NULL) {
+    pass_image(&walk, made);
+    if (walk.wrong == NULL && walk.at != walk.size) {
+        set_wrong(&walk, "there is data after its end");
+    }
+    if (walk.wrong != NULL) {
         pdl_rtc_image_destroy(made);
-        return reader.wrong;
+        return walk.wrong;
     }
     *image = made;
     return NULL;
-}
-
-struct pdl_rtc_key pdl_rtc_entry_key(const unsigned char *bytes)
-{
-    struct reader reader = {.bytes = bytes, .size = HEADER_SIZE + 40, .at = HEADER_SIZE};
-    return get_key(&reader);
 }

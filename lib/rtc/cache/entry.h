@@ -18,7 +18,4 @@ extern const char pdl_rtc_entry_no_memory[];
 const char *pdl_rtc_entry_read(const unsigned char *bytes, size_t size,
                                const struct pdl_rtc_key *key, pdl_rtc_image **image);
 
-/* The key in a file that could be read. */
-struct pdl_rtc_key pdl_rtc_entry_key(const unsigned char *bytes);
-
 #endif /* PDL_RTC_ENTRY_H */

@@ -15,7 +15,6 @@
 
 #include "core/array.h"
 #include "core/file.h"
-#include "rtc/cache/held.h"
 #include "rtc/directory.h"
 
 #define TEMPORARY ".tmp-"
@@ -24,7 +23,6 @@ static const int64_t second_ns = 1000000000;
 
 enum {
     TOUCH_AFTER = 60,       /* seconds: hits in between leave the time as it is */
-    FUTURE = 2,             /* seconds that a server's clock may be ahead */
     TEMPORARY_AGE = 60 * 60 /* seconds */
 };
 static const size_t max_file_size = (size_t)1 << 30;
@@ -60,25 +58,20 @@ static int open_below(int at, const char *name, bool make, bool read_only, char 
     return pdl_rtc_directory_open(at, name, O_NOFOLLOW, read_only, why, why_size);
 }
 
-enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
-                                            int *base, char *why, size_t why_size)
+int pdl_rtc_files_open(const char *directory, bool make, bool read_only, char *why, size_t why_size)
 {
     if (make) {
         (void)pdl_rtc_directory_make(directory); /* what goes wrong shows when it is opened */
     }
     const int folder = pdl_rtc_directory_open(AT_FDCWD, directory, 0, read_only, why, why_size);
     if (folder < 0) {
-        return errno == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
+        return -1;
     }
-    const int opened = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
+    const int base = open_below(folder, PDL_RTC_FILES_BASE, make, read_only, why, why_size);
     const int error = errno;
     (void)close(folder);
     errno = error;
-    if (opened < 0) {
-        return error == ENOENT ? PDL_RTC_FILES_NONE : PDL_RTC_FILES_REFUSED;
-    }
-    *base = opened;
-    return PDL_RTC_FILES_OPEN;
+    return base;
 }
 
 static int open_part(int base, const char *name, bool make, bool read_only, char *why,
@@ -104,45 +97,17 @@ void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NA
                    (unsigned)(key->text.high >> 56), key->text.high, key->text.low, key->compilers);
 }
 
-static bool read_hex(const char *text, size_t length, uint64_t *number)
+/* Whether it is one, without its part. */
+static bool is_name(const char *name)
 {
-    *number = 0;
-    for (size_t i = 0; i < length; i++) {
-        const char c = text[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-            return false;
-        }
-        *number = *number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    return true;
-}
-
-bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key)
-{
-    uint64_t part;
-    *key = (struct pdl_rtc_key){0};
-    return strlen(name) == PDL_RTC_FILE_NAME - 1 && name[2] == '/' && name[35] == '-' &&
-           read_hex(name, 2, &part) && read_hex(name + 3, 16, &key->text.high) &&
-           read_hex(name + 19, 16, &key->text.low) && read_hex(name + 36, 16, &key->compilers) &&
-           part == key->text.high >> 56;
+    static const char digits[] = "0123456789abcdef";
+    return strspn(name, digits) == 32 && name[32] == '-' && strspn(name + 33, digits) == 16 &&
+           name[49] == '\0';
 }
 
 /* ------------------------------------------------------------------------------------------------
  * Reading and writing
  * ---------------------------------------------------------------------------------------------- */
-
-static void set_used(int file, int64_t time)
-{
-    const struct timespec used = {.tv_sec = (time_t)(time / second_ns),
-                                  .tv_nsec = (long)(time % second_ns)};
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, used};
-    (void)futimens(file, times); /* a folder that cannot be written keeps its times */
-}
-
-static bool is_future(int64_t time, int64_t now)
-{
-    return time > now + FUTURE * second_ns;
-}
 
 /* Whether an error is this process's, and says nothing of a file. */
 static bool is_own(int error)
@@ -150,38 +115,30 @@ static bool is_own(int error)
     return error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
-static const char *read_damage(int error)
-{
-    return error == ENOENT || is_own(error) ? NULL
-           : error == ELOOP                 ? "it is a symbolic link"
-           : error == EINVAL                ? "it is not a regular file"
-           : error == EFBIG                 ? "it is a huge file"
-                                            : "it cannot be read";
-}
-
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
-                                  const char **damage)
+                                  bool *damaged)
 {
     struct stat about;
+    unsigned char *bytes = NULL;
+    int error = 0;
     const int file = pdl_file_open(at, name, O_NOFOLLOW, &about);
     if (file < 0) {
-        *damage = read_damage(errno);
-        return NULL;
+        error = errno;
+    } else if (!pdl_rtc_directory_trusts(&about, read_only)) {
+        error = EPERM;
+    } else {
+        bytes = pdl_file_take(file, max_file_size, size);
+        error = errno;
     }
-    *damage = pdl_rtc_directory_doubt(&about, read_only);
-    errno = EPERM;
-    unsigned char *bytes = *damage == NULL ? pdl_file_take(file, max_file_size, size) : NULL;
-    const int error = errno;
-    const int64_t now = now_ns();
-    const int64_t used = modified_ns(&about);
     if (bytes != NULL && !read_only &&
-        (used < now - TOUCH_AFTER * second_ns || is_future(used, now))) {
-        set_used(file, now);
+        llabs(now_ns() - modified_ns(&about)) > TOUCH_AFTER * second_ns) {
+        const struct timespec now[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+        (void)futimens(file, now); /* a folder that cannot be written keeps its times */
     }
-    (void)close(file);
-    if (bytes == NULL && *damage == NULL) {
-        *damage = read_damage(error);
+    if (file >= 0) {
+        (void)close(file);
     }
+    *damaged = bytes == NULL && error != ENOENT && !is_own(error);
     errno = error;
     return bytes;
 }
@@ -203,21 +160,17 @@ static bool write_bytes(int file, const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* A new file under a name that nobody else has. Its lock tells that its writer lives. */
-static int open_temporary(int part, struct pdl_rtc_held *held, char *name, size_t name_size)
+/* A new file under a name that nobody else has. */
+static int open_temporary(int part, char *name, size_t name_size)
 {
     static atomic_uint counter;
     for (int attempt = 0; attempt < 100; attempt++) {
         (void)snprintf(name, name_size, TEMPORARY "%ld-%u-%" PRIx64, (long)getpid(),
                        atomic_fetch_add(&counter, 1), (uint64_t)now_ns());
-        const int file = pdl_rtc_held_open(
-            held, part, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-        if (file >= 0) {
-            (void)pdl_rtc_files_lock(file, 0);
+        const int file = openat(part, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                S_IRUSR | S_IWUSR);
+        if (file >= 0 || errno != EEXIST) {
             return file;
-        }
-        if (errno != EEXIST) {
-            break;
         }
     }
     return -1;
@@ -233,8 +186,7 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
         return why;
     }
     bool done = false;
-    struct pdl_rtc_held held;
-    const int file = open_temporary(part, &held, temporary, sizeof(temporary));
+    const int file = open_temporary(part, temporary, sizeof(temporary));
     if (file >= 0) {
         step = "a file cannot be written";
         done = write_bytes(file, bytes, size);
@@ -246,7 +198,7 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
         if (!done) {
             (void)unlinkat(part, temporary, 0);
         }
-        pdl_rtc_held_close(&held); /* what close() may say comes too late: the checksum tells */
+        (void)close(file); /* what close() may say comes too late: the checksum tells */
         errno = error;
     }
     if (!done) {
@@ -256,38 +208,17 @@ const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, s
     return done ? NULL : why;
 }
 
-int pdl_rtc_files_lock(int file, uint64_t byte)
-{
-    struct flock lock = {.l_type = F_WRLCK,
-                         .l_whence = SEEK_SET,
-                         .l_start = (off_t)(byte & ((UINT64_C(1) << 62) - 1)),
-                         .l_len = 1};
-    if (fcntl(file, F_OFD_SETLK, &lock) == 0) {
-        return 0;
-    }
-    return errno == EACCES ? EAGAIN : errno;
-}
-
 /* ------------------------------------------------------------------------------------------------
  * All files
  * ---------------------------------------------------------------------------------------------- */
 
-/* Removes a file that a writer left behind: one that no living process has locked, and, because a writer
- * locks its file only after it made it, that is not of the last hour. A clock that went back makes it an
- * hour from the other side. */
+/* Removes a file that a writer left behind: one that is not of the last hour. A clock that went back makes it an hour
+ * from the other side. */
 static void remove_left(int part, const char *name, const struct stat *about, int64_t now)
 {
     const int64_t age = now - modified_ns(about);
-    if (age < TEMPORARY_AGE * second_ns && age > -TEMPORARY_AGE * second_ns) {
-        return;
-    }
-    const int file = openat(part, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    const bool abandoned = file >= 0 && pdl_rtc_files_lock(file, 0) == 0;
-    if (abandoned || S_ISLNK(about->st_mode)) {
+    if (age >= TEMPORARY_AGE * second_ns || age <= -TEMPORARY_AGE * second_ns) {
         (void)unlinkat(part, name, 0);
-    }
-    if (file >= 0) {
-        (void)close(file);
     }
 }
 
@@ -297,24 +228,9 @@ struct walk {
     int error; /* why it ended too early */
 };
 
-static int64_t used_time(const struct walk *walk, int part, const char *name,
-                         const struct stat *about)
-{
-    const int64_t used = modified_ns(about);
-    if (is_future(used, walk->now)) {
-        const int file = openat(part, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-        if (file >= 0) {
-            set_used(file, walk->now);
-            (void)close(file);
-        }
-    }
-    return used < walk->now ? used : walk->now;
-}
-
 static bool walk_file(struct walk *walk, int part, const char *part_name, const char *name)
 {
     struct pdl_rtc_file_found file;
-    struct pdl_rtc_key key;
     struct stat about;
     if (fstatat(part, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
         return true;
@@ -323,15 +239,13 @@ static bool walk_file(struct walk *walk, int part, const char *part_name, const 
         remove_left(part, name, &about, walk->now);
         return true;
     }
-    if (strlen(name) != PDL_RTC_FILE_NAME - 4) {
+    if (!is_name(name)) {
         return true;
     }
     (void)snprintf(file.name, sizeof(file.name), "%.2s/%.49s", part_name, name);
-    if (!pdl_rtc_files_parse(file.name, &key)) {
-        return true;
-    }
     file.size = (uint64_t)about.st_size;
-    file.used = used_time(walk, part, name, &about);
+    /* One from the future, where a clock went back, is as old as it is away. */
+    file.used = walk->now - llabs(walk->now - modified_ns(&about));
     if (!PDL_ARRAY_ROOM(walk->list->items, walk->list->count, walk->list->capacity)) {
         walk->error = ENOMEM;
         return false;
@@ -355,9 +269,7 @@ static bool walk_part(struct walk *walk, int base, const char *part_name)
         return walk->error == 0;
     }
     while (more && (entry = readdir(files)) != NULL) {
-        more = entry->d_name[0] == '.' && strncmp(entry->d_name, TEMPORARY, strlen(TEMPORARY)) != 0
-                   ? true
-                   : walk_file(walk, part, part_name, entry->d_name);
+        more = walk_file(walk, part, part_name, entry->d_name);
     }
     (void)closedir(files);
     return more;
@@ -404,7 +316,7 @@ uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t 
                              const char *keep)
 {
     uint64_t removed = 0;
-    for (size_t i = 0; i < list->count && (capacity == 0 || list->bytes > capacity); i++) {
+    for (size_t i = 0; i < list->count && list->bytes > capacity; i++) {
         const struct pdl_rtc_file_found *file = &list->items[i];
         if (keep != NULL && strcmp(file->name, keep) == 0) {
             continue;

@@ -20,7 +20,7 @@ enum { PDL_RTC_FILE_NAME = 2 + 1 + 32 + 1 + 16 + 1 };
 struct pdl_rtc_file_found {
     char name[PDL_RTC_FILE_NAME]; /* "AB/TEXTKEY-COMPILERS" */
     uint64_t size;
-    int64_t used; /* nanoseconds since 1970, and not in the future */
+    int64_t used; /* nanoseconds since 1970; not in the future */
 };
 
 struct pdl_rtc_file_list {
@@ -29,33 +29,26 @@ struct pdl_rtc_file_list {
     uint64_t bytes;
 };
 
-/* What can become of opening a folder. */
-enum pdl_rtc_files_state { PDL_RTC_FILES_OPEN, PDL_RTC_FILES_NONE, PDL_RTC_FILES_REFUSED };
-
-/* Opens the base in a folder. NONE: the folder or the base is not there, which can only be without `make`.
- * Refused: `why` has a sentence, and errno is ENOMEM where it says nothing of the folder. */
-enum pdl_rtc_files_state pdl_rtc_files_open(const char *directory, bool make, bool read_only,
-                                            int *base, char *why, size_t why_size);
+/* Opens the base in a folder: -1 with errno, and with a sentence in `why`. errno is ENOMEM where that says nothing of the
+ * folder. */
+int pdl_rtc_files_open(const char *directory, bool make, bool read_only, char *why,
+                       size_t why_size);
 
 /* Opens the part of the base, "AB", that a file of such a name is in; -1 with errno. */
 int pdl_rtc_files_part(int base, const char *name, bool read_only);
 
-/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; else
- * it is used now. NULL with errno, and with what is wrong with it in `*damage`, a clause: NULL where it is not
- * there, or where this process lacks memory or descriptors for it. */
+/* All of a regular file that may be trusted, as pdl_file_take(). `read_only`: as of its folder; else it is used now.
+ * NULL with errno; then `*damaged` says whether something is wrong with it: not where it is not there, or where this
+ * process lacks memory or descriptors for it. */
 unsigned char *pdl_rtc_files_read(int at, const char *name, bool read_only, size_t *size,
-                                  const char **damage);
+                                  bool *damaged);
 
 void pdl_rtc_files_name(const struct pdl_rtc_key *key, char name[PDL_RTC_FILE_NAME]);
-/* Whether a name is one; `key` gets what it says (no check). */
-bool pdl_rtc_files_parse(const char *name, struct pdl_rtc_key *key);
-
 /* Makes a file with another name first. NULL, or why it could not. */
 const char *pdl_rtc_files_write(int base, const char *name, const void *bytes, size_t size,
                                 char *why, size_t why_size);
 
-/* Lists the files, sets times from the future to now, and removes what writers left behind. 0, or errno where this
- * process lacks memory or descriptors for it. */
+/* Lists the files, and removes what writers left behind. 0, or errno where this process lacks memory or descriptors for it. */
 int pdl_rtc_files_list(int base, struct pdl_rtc_file_list *list);
 void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
 
@@ -63,9 +56,5 @@ void pdl_rtc_files_free(struct pdl_rtc_file_list *list);
  * Returns how many. */
 uint64_t pdl_rtc_files_evict(int base, struct pdl_rtc_file_list *list, uint64_t capacity,
                              const char *keep);
-
-/* Locks a byte of an open file against other processes and descriptions: 0 or errno, which is EAGAIN where
- * another has it. */
-int pdl_rtc_files_lock(int file, uint64_t byte);
 
 #endif /* PDL_RTC_FILES_H */

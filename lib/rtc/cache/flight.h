@@ -26,24 +26,20 @@ struct pdl_rtc_flight {
 enum pdl_rtc_flight_state {
     PDL_RTC_FLIGHT_FOUND, /* it is in the flight */
     PDL_RTC_FLIGHT_MAKE,  /* the caller must make it, and land */
-    PDL_RTC_FLIGHT_FAILED /* another thread's attempt failed: its error and its log are this thread's now */
+    PDL_RTC_FLIGHT_FAILED /* no memory */
 };
 
+/* Waits for a thread that is making it. Where that fails, one of those who wait is the next to try. */
 enum pdl_rtc_flight_state pdl_rtc_flight_start(struct pdl_rtc_flights *flights,
                                                struct pdl_rtc_flight *flight);
 
 /* Ends what start() returned MAKE for, and wakes those who wait. `image` and `kernel` (which becomes the
- * flights') are NULL where they are not to be found again. With a `status` that is an error, those who wait
- * fail as well, of the thread's last error. False if there was no memory to keep the kernel, which is the
- * caller's still. */
+ * flights') are NULL where they are not to be found again. False if there was no memory to keep the kernel, which
+ * is the caller's still. */
 bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_flight *flight,
-                         pdl_status status, pdl_rtc_image *image, pdl_kernel *kernel);
+                         pdl_rtc_image *image, pdl_kernel *kernel);
 
 /* Keeps a kernel that nobody shall find. False without memory. */
 bool pdl_rtc_flights_keep(struct pdl_rtc_flights *flights, pdl_kernel *kernel);
-
-/* Around a fork. In the child, what other threads were making is being made by nobody. */
-void pdl_rtc_flights_before_fork(struct pdl_rtc_flights *flights);
-void pdl_rtc_flights_after_fork(struct pdl_rtc_flights *flights, bool child);
 
 #endif /* PDL_RTC_FLIGHT_H */

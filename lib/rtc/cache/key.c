@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rtc/cache/key.h"
 
-#include "core/error.h"
 #include "rtc/request/embedded.h"
 
 static void add_headers(struct pdl_rtc_sequence *sequence, const pdl_rtc_header *headers,
@@ -62,18 +61,15 @@ static uint64_t identify(const struct pdl_rtc_compiler *compiler)
     return hash != 0 ? hash : 1;
 }
 
-pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
-                            const struct pdl_rtc_dependencies *dependencies,
-                            const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key)
+void pdl_rtc_key_make(const struct pdl_rtc_request *request,
+                      const struct pdl_rtc_dependencies *dependencies,
+                      const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key)
 {
-    struct pdl_rtc_sequence *sequence = pdl_rtc_sequence_begin();
-    if (sequence == NULL) {
-        return PDL_NO_MEMORY();
-    }
-    pdl_rtc_sequence_number(sequence, PDL_RTC_SCHEMA);
-    add_texts(sequence, request->names, request->name_count);
-    add_inputs(sequence, request, dependencies);
-    pdl_rtc_sequence_end(sequence, &key->text, &key->check);
+    struct pdl_rtc_sequence sequence;
+    pdl_rtc_sequence_begin(&sequence);
+    pdl_rtc_sequence_number(&sequence, PDL_RTC_SCHEMA);
+    add_texts(&sequence, request->names, request->name_count);
+    add_inputs(&sequence, request, dependencies);
+    pdl_rtc_sequence_end(&sequence, &key->text, &key->check);
     key->compilers = compiler != NULL ? identify(compiler) : 0;
-    return PDL_SUCCESS;
 }

@@ -19,8 +19,8 @@ struct pdl_rtc_key {
 };
 
 /* `compiler` is NULL where there is none. */
-pdl_status pdl_rtc_key_make(const struct pdl_rtc_request *request,
-                            const struct pdl_rtc_dependencies *dependencies,
-                            const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key);
+void pdl_rtc_key_make(const struct pdl_rtc_request *request,
+                      const struct pdl_rtc_dependencies *dependencies,
+                      const struct pdl_rtc_compiler *compiler, struct pdl_rtc_key *key);
 
 #endif /* PDL_RTC_KEY_H */

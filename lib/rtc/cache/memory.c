@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "os/lock.h"
 
@@ -13,12 +12,10 @@ enum { BUCKETS = 4096 };
 
 struct answer {
     struct answer *next; /* does not change once it can be reached */
-    uint64_t hash;
+    struct pdl_rtc_question question;
     pdl_kernel *kernel;
     struct pdl_rtc_dependencies dependencies;
     atomic_bool stale;
-    size_t size;
-    unsigned char bytes[]; /* of the question */
 };
 
 struct pdl_rtc_memory {
@@ -30,88 +27,36 @@ struct pdl_rtc_memory {
  * Questions
  * ---------------------------------------------------------------------------------------------- */
 
-/* Hashes the bytes of a question; or copies them, or compares them, where they are no more than `size`. */
-struct walk {
-    unsigned char *to;
-    const unsigned char *with;
-    size_t at, size;
-    uint64_t hash;
-    bool whole; /* nothing is missing, and nothing differs */
-};
-
-static void put(struct walk *walk, const void *bytes, size_t size)
+static void add_texts(struct pdl_rtc_sequence *sequence, const char *const *texts, size_t count)
 {
-    if (walk->to == NULL && walk->with == NULL) {
-        walk->hash = pdl_rtc_hash_short(bytes, size, walk->hash);
-    } else if (!walk->whole || size > walk->size - walk->at) { /* the caller has changed it since */
-        walk->whole = false;
-        return;
-    } else if (walk->to != NULL) {
-        memcpy(walk->to + walk->at, bytes, size);
-    } else {
-        walk->whole = memcmp(walk->with + walk->at, bytes, size) == 0;
-    }
-    walk->at += size;
-}
-
-static void put_number(struct walk *walk, uint64_t number)
-{
-    put(walk, &number, sizeof(number));
-}
-
-static void put_text(struct walk *walk, const char *text)
-{
-    walk->whole = walk->whole && text != NULL;
-    if (walk->whole) {
-        put(walk, text, strlen(text) + 1);
+    pdl_rtc_sequence_number(sequence, count);
+    for (size_t i = 0; i < count && texts != NULL && count <= PDL_RTC_COUNT_MAX; i++) {
+        pdl_rtc_sequence_text(sequence, texts[i]);
     }
 }
 
-static void put_texts(struct walk *walk, const char *const *texts, uint64_t count)
+struct pdl_rtc_question pdl_rtc_question_make(const char *source, const char *name,
+                                              const pdl_rtc_options *options, int device)
 {
-    if (count > PDL_RTC_COUNT_MAX || (count > 0 && texts == NULL)) {
-        walk->whole = false;
-        return;
+    const pdl_rtc_header *headers = options->headers;
+    const size_t count = options->header_count;
+    struct pdl_rtc_question question;
+    struct pdl_rtc_sequence sequence;
+    pdl_rtc_sequence_begin(&sequence);
+    pdl_rtc_sequence_text(&sequence, source);
+    pdl_rtc_sequence_text(&sequence, name);
+    pdl_rtc_sequence_number(&sequence, (uint64_t)(int64_t)device);
+    pdl_rtc_sequence_text(&sequence, options->target);
+    pdl_rtc_sequence_number(&sequence, (uint64_t)options->output << 32 | options->flags);
+    add_texts(&sequence, options->arguments, options->argument_count);
+    add_texts(&sequence, options->names, options->name_count);
+    pdl_rtc_sequence_number(&sequence, count);
+    for (size_t i = 0; i < count && headers != NULL && count <= PDL_RTC_COUNT_MAX; i++) {
+        pdl_rtc_sequence_text(&sequence, headers[i].name);
+        pdl_rtc_sequence_text(&sequence, headers[i].text);
     }
-    put_number(walk, count);
-    for (uint64_t i = 0; walk->whole && i < count; i++) {
-        put_text(walk, texts[i]);
-    }
-}
-
-static bool put_question(struct walk *walk, const struct pdl_rtc_question *question)
-{
-    const pdl_rtc_options *const options = question->options;
-    const bool named = options->target != NULL;
-    walk->whole = true;
-    put_text(walk, question->source);
-    put_text(walk, question->name);
-    put_number(walk, named ? UINT64_MAX : (uint64_t)(int64_t)question->device + 1);
-    put_text(walk, named ? options->target : "");
-    put_number(walk, (uint64_t)options->output << 32 | options->flags);
-    put_texts(walk, options->arguments, options->argument_count);
-    put_texts(walk, options->names, options->name_count);
-    walk->whole = walk->whole && options->header_count <= PDL_RTC_COUNT_MAX &&
-                  (options->header_count == 0 || options->headers != NULL);
-    for (size_t i = 0; walk->whole && i < options->header_count; i++) {
-        put_text(walk, options->headers[i].name);
-        put_text(walk, options->headers[i].text);
-    }
-    return walk->whole;
-}
-
-bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
-                           const pdl_rtc_options *options, int device)
-{
-    struct walk walk = {.hash = 0};
-    *question = (struct pdl_rtc_question){
-        .source = source, .name = name, .options = options, .device = device};
-    if (!put_question(&walk, question)) {
-        return false;
-    }
-    question->size = walk.at;
-    question->hash = walk.hash;
-    return true;
+    pdl_rtc_sequence_end(&sequence, &question.text, &question.check);
+    return question;
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -126,21 +71,20 @@ static void free_answer(struct answer *answer)
 
 static bool is_answer(const struct answer *answer, const struct pdl_rtc_question *question)
 {
-    struct walk walk = {.with = answer->bytes, .size = answer->size};
-    return answer->hash == question->hash && answer->size == question->size &&
-           put_question(&walk, question) && walk.at == answer->size &&
+    return pdl_rtc_hash_equal(answer->question.text, question->text) &&
+           pdl_rtc_hash_equal(answer->question.check, question->check) &&
            !atomic_load_explicit(&answer->stale, memory_order_relaxed);
 }
 
-static _Atomic(struct answer *) *bucket_of(struct pdl_rtc_memory *memory, uint64_t hash)
+static _Atomic(struct answer *) *bucket_of(struct pdl_rtc_memory *memory,
+                                           const struct pdl_rtc_question *question)
 {
-    return &memory->buckets[hash & (BUCKETS - 1)];
+    return &memory->buckets[question->text.low & (BUCKETS - 1)];
 }
 
 static struct answer *find(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question)
 {
-    struct answer *answer =
-        atomic_load_explicit(bucket_of(memory, question->hash), memory_order_acquire);
+    struct answer *answer = atomic_load_explicit(bucket_of(memory, question), memory_order_acquire);
     while (answer != NULL && !is_answer(answer, question)) {
         answer = answer->next;
     }
@@ -164,18 +108,12 @@ pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
 void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel)
 {
-    struct answer *made = malloc(sizeof(*made) + question->size);
+    struct answer *made = malloc(sizeof(*made));
     if (made == NULL) {
         return;
     }
-    struct walk walk = {.to = made->bytes, .size = question->size};
-    if (!put_question(&walk, question) || walk.at != question->size) {
-        free(made);
-        return;
-    }
     atomic_init(&made->stale, false);
-    made->hash = question->hash;
-    made->size = question->size;
+    made->question = *question;
     made->kernel = kernel;
     made->dependencies = *dependencies;
     *dependencies = (struct pdl_rtc_dependencies){0};
@@ -187,7 +125,7 @@ void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_ques
         if (other != NULL) {
             atomic_store_explicit(&other->stale, true, memory_order_relaxed);
         }
-        _Atomic(struct answer *) *bucket = bucket_of(memory, made->hash);
+        _Atomic(struct answer *) *bucket = bucket_of(memory, question);
         made->next = atomic_load_explicit(bucket, memory_order_relaxed);
         atomic_store_explicit(bucket, made, memory_order_release);
     }

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels by what pdl_rtc_kernel() was asked, byte for byte: found without a lock, and without making a
- * request of it. */
+/* Kernels by what pdl_rtc_kernel() was asked: found without a lock, and without making a request of it. */
 #ifndef PDL_RTC_MEMORY_H
 #define PDL_RTC_MEMORY_H
 
 #include "rtc/request/includes.h"
 
-/* What was asked, with a hash of it. It points to what the caller has. */
+/* All that was asked, by its two hashes. */
 struct pdl_rtc_question {
-    const char *source, *name;
-    const pdl_rtc_options *options;
-    int device;
-    size_t size; /* of the bytes in which different questions differ */
-    uint64_t hash;
+    struct pdl_rtc_hash text, check;
 };
 
-/* `device` stands for a target that is not named: its ordinal, -1 without a context. False where there is
- * a NULL or a count that the slow way will refuse. */
-bool pdl_rtc_question_make(struct pdl_rtc_question *question, const char *source, const char *name,
-                           const pdl_rtc_options *options, int device);
+/* `device` stands for a target that is not named: its ordinal, -1 without a context. A NULL or a count that makes no
+ * request makes a question without an answer. */
+struct pdl_rtc_question pdl_rtc_question_make(const char *source, const char *name,
+                                              const pdl_rtc_options *options, int device);
 
 struct pdl_rtc_memory;
 
@@ -29,7 +24,7 @@ void pdl_rtc_memory_free(struct pdl_rtc_memory *memory);
 pdl_kernel *pdl_rtc_memory_find(struct pdl_rtc_memory *memory,
                                 const struct pdl_rtc_question *question);
 
-/* Remembers a kernel, copies the question and takes the dependencies over. Does nothing without memory. */
+/* Remembers a kernel, and takes the dependencies over. Does nothing without memory. */
 void pdl_rtc_memory_add(struct pdl_rtc_memory *memory, const struct pdl_rtc_question *question,
                         struct pdl_rtc_dependencies *dependencies, pdl_kernel *kernel);
 

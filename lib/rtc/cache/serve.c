@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a kernel: from memory as it was asked for; else from memory by its key; else from a folder; else
- * from the compiler, by one thread of one process. */
-#include <errno.h>
+ * from the compiler, by one thread. */
 #include <string.h>
 #include <time.h>
 
@@ -101,37 +100,6 @@ static pdl_status compile_and_store(struct job *job, pdl_rtc_image **image)
     return PDL_SUCCESS;
 }
 
-/* Only one process compiles a text: who gets the lock later finds it in the folder. Who does not get it in
- * time may do so as well. */
-static pdl_status compile_locked(struct job *job, pdl_rtc_image **image)
-{
-    char why[160] = "";
-    struct pdl_rtc_held lock;
-    pdl_rtc_cache *cache = job->cache;
-    const uint64_t limit_ns = cache->wait_ns;
-    if (!cache->writes) {
-        return compile_and_store(job, image);
-    }
-    const int error =
-        pdl_rtc_store_lock(cache->store, &job->key, limit_ns, &lock, why, sizeof(why));
-    if (error != 0 && !(error == EAGAIN && limit_ns == 0)) {
-        pdl_rtc_cache_problem(cache, "%s: %s", short_directory(cache->store).text, why);
-    }
-    pdl_status status = PDL_SUCCESS;
-    pdl_rtc_image *found = NULL;
-    if (error == 0 || error == EAGAIN) {
-        status = find(job, cache->store, &found);
-    }
-    if (found != NULL) {
-        pdl_rtc_cache_count(cache, PDL_RTC_WAITS, 1);
-        *image = found;
-    } else if (status == PDL_SUCCESS) {
-        status = compile_and_store(job, image);
-    }
-    pdl_rtc_held_close(&lock);
-    return status;
-}
-
 static pdl_status make_image(struct job *job, pdl_rtc_image **image)
 {
     pdl_rtc_image *found = NULL;
@@ -153,7 +121,7 @@ static pdl_status make_image(struct job *job, pdl_rtc_image **image)
     if (job->key.compilers == 0) { /* which says what is missing */
         return pdl_rtc_compile_request(&job->request, image);
     }
-    return compile_locked(job, image);
+    return compile_and_store(job, image);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -167,7 +135,7 @@ static void end_job(struct job *job)
 }
 
 /* A compiler that is not there leaves the key without it: a folder may have the image all the same. */
-static pdl_status make_key(struct job *job)
+static void make_key(struct job *job)
 {
     const struct pdl_rtc_compiler *compiler = NULL;
     const pdl_error before = *pdl_last_error();
@@ -175,7 +143,7 @@ static pdl_status make_key(struct job *job)
         compiler = NULL;
         (void)pdl_error_record(&before);
     }
-    return pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
+    pdl_rtc_key_make(&job->request, &job->dependencies, compiler, &job->key);
 }
 
 static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *program,
@@ -195,9 +163,8 @@ static pdl_status begin_job(struct job *job, pdl_rtc_cache *cache, const char *p
                               job->dependencies.unknown);
     }
     if (status == PDL_SUCCESS) {
-        status = make_key(job);
-    }
-    if (status != PDL_SUCCESS) {
+        make_key(job);
+    } else {
         end_job(job);
     }
     return status;
@@ -209,13 +176,12 @@ static bool is_uncacheable(const struct job *job)
     return (job->request.flags & PDL_RTC_NO_CACHE) != 0 || job->dependencies.unknown != NULL;
 }
 
-/* Whether the job has to make what it is for. If not, `flight` has it, or `*status` is the error of another
- * thread that tried. */
+/* Whether the job has to make what it is for. If not, `flight` has it, or `*status` is why it does not. */
 static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status *status)
 {
     const enum pdl_rtc_flight_state state = pdl_rtc_flight_start(job->cache->flights, flight);
     if (state == PDL_RTC_FLIGHT_FAILED) {
-        *status = (pdl_status)pdl_last_error()->status;
+        *status = PDL_NO_MEMORY();
     } else if (state == PDL_RTC_FLIGHT_FOUND && flight->waited) {
         pdl_rtc_cache_count(job->cache, PDL_RTC_WAITS, 1);
     } else if (state == PDL_RTC_FLIGHT_FOUND) {
@@ -224,35 +190,63 @@ static bool must_make(struct job *job, struct pdl_rtc_flight *flight, pdl_status
     return state == PDL_RTC_FLIGHT_MAKE;
 }
 
-/* ------------------------------------------------------------------------------------------------
- * Images
- * ---------------------------------------------------------------------------------------------- */
-
-static pdl_status serve_image(struct job *job, pdl_rtc_image **image)
+/* Finds or makes the image of a flight, or with a name the kernel. On success `*image` is the caller's reference, NULL
+ * where only the kernel was found; a kernel is the cache's, and one that is not what its key says is found by nobody. */
+static pdl_status serve(struct job *job, const char *name, pdl_rtc_image **image,
+                        pdl_kernel **kernel)
 {
     struct pdl_rtc_flights *flights = job->cache->flights;
-    struct pdl_rtc_flight flight = {.key = &job->key};
-    pdl_rtc_image *made = NULL;
-    if (is_uncacheable(job)) {
-        return compile(job, image);
-    }
+    struct pdl_rtc_flight flight = {.key = &job->key, .name = name};
+    const bool alone = is_uncacheable(job);
     pdl_status status = PDL_SUCCESS;
-    if (must_make(job, &flight, &status)) {
-        status = make_image(job, &made);
-        (void)pdl_rtc_flight_land(flights, &flight, status, job->keep ? made : NULL, NULL);
+    bool kept = true;
+    *image = NULL;
+    *kernel = NULL;
+    if (!alone && !must_make(job, &flight, &status)) {
+        job->keep = true;
+        *image = flight.image;
+        *kernel = flight.kernel;
+        return status;
+    }
+    if (flight.image != NULL) {
+        job->keep = true;
+        count_hit(job, PDL_RTC_MEMORY_HITS);
     } else {
-        made = flight.image;
+        status = alone ? compile(job, &flight.image) : make_image(job, &flight.image);
     }
-    if (status == PDL_SUCCESS) {
-        *image = made;
+    if (status == PDL_SUCCESS && name != NULL) {
+        status = pdl_rtc_image_kernel(flight.image, name, &flight.kernel);
     }
-    return status;
+    if (!alone) {
+        kept = pdl_rtc_flight_land(flights, &flight, job->keep ? flight.image : NULL,
+                                   job->keep ? flight.kernel : NULL);
+    }
+    if (!job->keep && flight.kernel != NULL) {
+        kept = pdl_rtc_flights_keep(flights, flight.kernel);
+    }
+    if (!kept) {
+        pdl_kernel_destroy(flight.kernel);
+        status = PDL_NO_MEMORY();
+    }
+    if (status != PDL_SUCCESS) {
+        pdl_rtc_image_destroy(flight.image);
+        return status;
+    }
+    *image = flight.image;
+    *kernel = flight.kernel;
+    return PDL_SUCCESS;
 }
+
+/* ------------------------------------------------------------------------------------------------
+ * Calls
+ * ---------------------------------------------------------------------------------------------- */
 
 pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, const char *source,
                                  const pdl_rtc_options *options, pdl_rtc_image **image)
 {
     struct job job;
+    pdl_rtc_image *made = NULL;
+    pdl_kernel *none = NULL;
     if (image == NULL) {
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, "image", "image is NULL");
     }
@@ -261,107 +255,32 @@ pdl_status pdl_rtc_cache_compile(pdl_rtc_cache *cache, const char *program, cons
         status = begin_job(&job, cache, program, source, options, NULL);
     }
     if (status == PDL_SUCCESS) {
-        status = serve_image(&job, image);
+        status = serve(&job, NULL, &made, &none);
         end_job(&job);
     }
-    return status;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * Kernels
- * ---------------------------------------------------------------------------------------------- */
-
-/* Compiles for this call alone; the kernel is the cache's until it goes. */
-static pdl_status serve_alone(struct job *job, const char *name, pdl_kernel **kernel)
-{
-    pdl_rtc_image *image = NULL;
-    pdl_kernel *made = NULL;
-    pdl_status status = compile(job, &image);
     if (status == PDL_SUCCESS) {
-        status = pdl_rtc_image_kernel(image, name, &made);
-        pdl_rtc_image_destroy(image);
-    }
-    if (status == PDL_SUCCESS && !pdl_rtc_flights_keep(job->cache->flights, made)) {
-        pdl_kernel_destroy(made);
-        status = PDL_NO_MEMORY();
-    }
-    if (status == PDL_SUCCESS) {
-        *kernel = made;
+        *image = made;
     }
     return status;
 }
 
-/* Makes what nobody has: as the one thread that does, see flight.h. */
-static pdl_status make_kernel(struct job *job, struct pdl_rtc_flight *flight, pdl_kernel **kernel)
-{
-    struct pdl_rtc_flights *flights = job->cache->flights;
-    pdl_rtc_image *image = flight->image;
-    pdl_kernel *made = NULL;
-    pdl_status status = PDL_SUCCESS;
-    if (image != NULL) {
-        job->keep = true;
-        count_hit(job, PDL_RTC_MEMORY_HITS);
-    } else {
-        status = make_image(job, &image);
-    }
-    if (status != PDL_SUCCESS) {
-        (void)pdl_rtc_flight_land(flights, flight, status, NULL, NULL);
-        return status;
-    }
-    status = pdl_rtc_image_kernel(image, flight->name, &made);
-    /* One that cannot be loaded, the others load for themselves: theirs may be another kernel of it. */
-    if (job->keep) {
-        if (!pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, image, made)) {
-            pdl_kernel_destroy(made);
-            status = PDL_NO_MEMORY();
-        }
-    } else {
-        (void)pdl_rtc_flight_land(flights, flight, PDL_SUCCESS, NULL, NULL);
-        if (made != NULL && !pdl_rtc_flights_keep(flights, made)) {
-            pdl_kernel_destroy(made);
-            status = PDL_NO_MEMORY();
-        }
-    }
-    pdl_rtc_image_destroy(image);
-    if (status == PDL_SUCCESS) {
-        *kernel = made;
-    }
-    return status;
-}
-
-static pdl_status serve_kernel(struct job *job, const char *name, pdl_kernel **kernel)
-{
-    struct pdl_rtc_flight flight = {.key = &job->key, .name = name};
-    pdl_status status = PDL_SUCCESS;
-    if (must_make(job, &flight, &status)) {
-        return make_kernel(job, &flight, kernel);
-    }
-    if (status == PDL_SUCCESS) {
-        job->keep = true;
-        *kernel = flight.kernel;
-    }
-    return status;
-}
-
-/* The slow way. With a question, the kernel is found by it from now on. */
+/* The slow way. The kernel is found by the question from now on. */
 static pdl_status find_or_make(pdl_rtc_cache *cache, const char *source, const char *name,
                                const pdl_rtc_options *options,
                                const struct pdl_rtc_question *question, pdl_kernel **kernel)
 {
     struct job job;
+    pdl_rtc_image *image = NULL;
     pdl_kernel *made = NULL;
     pdl_status status = begin_job(&job, cache, NULL, source, options, name);
     if (status != PDL_SUCCESS) {
         return status;
     }
-    if (is_uncacheable(&job)) {
-        status = serve_alone(&job, name, &made);
-    } else {
-        status = serve_kernel(&job, name, &made);
-    }
+    status = serve(&job, name, &image, &made);
+    pdl_rtc_image_destroy(image);
     if (status == PDL_SUCCESS) {
         /* Files that were just changed are looked at the slow way for a while. */
-        if (question != NULL && job.keep && !job.dependencies.fresh) {
+        if (job.keep && !job.dependencies.fresh) {
             pdl_rtc_memory_add(cache->memory, question, &job.dependencies, made);
         }
         *kernel = made;
@@ -382,7 +301,6 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
 {
     const uint64_t from = clock_ns();
     pdl_rtc_options known = PDL_RTC_OPTIONS_INIT;
-    struct pdl_rtc_question question;
     if (kernel == NULL || name == NULL) {
         const char *field = name == NULL ? "name" : "kernel";
         return PDL_FAIL_FIELD(PDL_ERROR_INVALID_ARGUMENT, field, "%s is NULL", field);
@@ -395,9 +313,8 @@ pdl_status pdl_rtc_kernel(pdl_rtc_cache *cache, const char *source, const char *
         return status;
     }
     known.size = (uint32_t)sizeof(known);
-    if (!pdl_rtc_question_make(&question, source, name, &known, current_device(&known))) {
-        return find_or_make(cache, source, name, &known, NULL, kernel);
-    }
+    const struct pdl_rtc_question question =
+        pdl_rtc_question_make(source, name, &known, current_device(&known));
     pdl_kernel *found = NULL;
     if ((known.flags & PDL_RTC_NO_CACHE) == 0) {
         found = pdl_rtc_memory_find(cache->memory, &question);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -31,13 +30,11 @@ struct pdl_rtc_store {
 struct pdl_rtc_store *pdl_rtc_store_open(const char *directory, bool read_only, uint64_t capacity,
                                          char *why, size_t why_size)
 {
-    int base = -1;
-    struct pdl_rtc_store *store = NULL;
-    if (pdl_rtc_files_open(directory, !read_only, read_only, &base, why, why_size) !=
-        PDL_RTC_FILES_OPEN) {
+    const int base = pdl_rtc_files_open(directory, !read_only, read_only, why, why_size);
+    if (base < 0) {
         return NULL;
     }
-    store = calloc(1, sizeof(*store));
+    struct pdl_rtc_store *store = calloc(1, sizeof(*store));
     if (store != NULL) {
         store->directory = strdup(directory);
     }
@@ -77,20 +74,21 @@ static pdl_status read_image(struct pdl_rtc_store *store, int part, const char *
                              const struct pdl_rtc_key *key, pdl_rtc_image **image,
                              uint64_t *damaged)
 {
-    const char *damage = NULL;
+    bool unread = false;
+    const char *wrong = NULL;
     size_t size = 0;
-    unsigned char *bytes = pdl_rtc_files_read(part, name, store->read_only, &size, &damage);
+    unsigned char *bytes = pdl_rtc_files_read(part, name, store->read_only, &size, &unread);
     if (bytes == NULL && errno == ENOMEM) {
         return PDL_NO_MEMORY();
     }
     if (bytes != NULL) {
-        damage = pdl_rtc_entry_read(bytes, size, key, image);
+        wrong = pdl_rtc_entry_read(bytes, size, key, image);
         free(bytes);
     }
-    if (damage == pdl_rtc_entry_no_memory) {
+    if (wrong == pdl_rtc_entry_no_memory) {
         return PDL_NO_MEMORY();
     }
-    *damaged += damage != NULL;
+    *damaged += unread || wrong != NULL;
     return PDL_SUCCESS;
 }
 
@@ -213,68 +211,4 @@ const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_
         account(store, name, size, evicted);
     }
     return failed;
-}
-
-/* ------------------------------------------------------------------------------------------------
- * One at a time
- * ---------------------------------------------------------------------------------------------- */
-
-/* Tries again and again: a wait in fcntl() has no limit. */
-static int lock_within(int file, uint64_t byte, uint64_t limit_ns)
-{
-    enum { FIRST_NS = 1000000, MOST_NS = 32000000 };
-    uint64_t waited = 0;
-    uint64_t pause = FIRST_NS;
-    int error = pdl_rtc_files_lock(file, byte);
-    while (error == EAGAIN && waited < limit_ns) {
-        const struct timespec time = {.tv_nsec = (long)pause};
-        (void)nanosleep(&time, NULL);
-        waited += pause;
-        pause = 2 * pause < MOST_NS ? 2 * pause : MOST_NS;
-        error = pdl_rtc_files_lock(file, byte);
-    }
-    return error;
-}
-
-int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
-                       uint64_t limit_ns, struct pdl_rtc_held *lock, char *why, size_t why_size)
-{
-    struct stat about;
-    lock->file = -1;
-    if (store->read_only) {
-        (void)snprintf(why, why_size, "%s is only read", pdl_path_text(store->directory, 80).text);
-        return EROFS;
-    }
-    const int file =
-        pdl_rtc_held_open(lock, store->base, "lock",
-                          O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
-    const char *doubt = NULL;
-    int error = file < 0 ? errno : 0;
-    if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))) {
-        error = EINVAL;
-    } else if (file >= 0 && (doubt = pdl_rtc_directory_doubt(&about, false)) != NULL) {
-        error = EPERM;
-    } else if (file >= 0) {
-        error = lock_within(file, key->text.low, limit_ns);
-    }
-    if (error == ELOOP) {
-        (void)snprintf(why, why_size, "lock in it is a symbolic link, which is not followed");
-    } else if (error == EAGAIN) {
-        (void)snprintf(why, why_size,
-                       "another process has been compiling the text for %.0f s, so it is compiled "
-                       "here as well",
-                       (double)limit_ns / 1e9);
-    } else if (error != 0) {
-        (void)snprintf(why, why_size, "lock cannot be locked: %s",
-                       doubt != NULL ? doubt : strerror(error));
-    }
-    if (error != 0) {
-        pdl_rtc_held_close(lock);
-    }
-    return error;
-}
-
-void pdl_rtc_store_forked(struct pdl_rtc_store *store)
-{
-    store->counted = false;
 }

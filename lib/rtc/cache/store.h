@@ -6,16 +6,13 @@
  * followed.
  *
  * FOLDER/pdl-rtc-2/AB/TEXTKEY-COMPILERS: a file an image, AB the first byte of the key. A file is written
- * under another name and renamed, and never changed. FOLDER/pdl-rtc-2/lock: a byte of it is locked for each
- * key that is being compiled (fcntl, open file description locks: gone with the process that had them, as a
- * child of a fork closes them: held.h). */
+ * under another name and renamed, and never changed. */
 #ifndef PDL_RTC_STORE_H
 #define PDL_RTC_STORE_H
 
 #include <stdbool.h>
 
 #include "rtc/cache/entry.h"
-#include "rtc/cache/held.h"
 
 struct pdl_rtc_store;
 
@@ -36,14 +33,5 @@ pdl_status pdl_rtc_store_find(struct pdl_rtc_store *store, const struct pdl_rtc_
 const char *pdl_rtc_store_put(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
                               const pdl_rtc_image *image, uint64_t *evicted, char *why,
                               size_t why_size);
-
-/* Waits until no other process compiles that key, for at most `limit_ns`, and keeps others from it until
- * pdl_rtc_held_close(). 0, or errno with the reason in `why`: EAGAIN where another has it still, anything
- * else where locks cannot be had. Then each compiles for itself. */
-int pdl_rtc_store_lock(struct pdl_rtc_store *store, const struct pdl_rtc_key *key,
-                       uint64_t limit_ns, struct pdl_rtc_held *lock, char *why, size_t why_size);
-
-/* In the child of a fork: whoever had the locks of this process's memory is not there. */
-void pdl_rtc_store_forked(struct pdl_rtc_store *store);
 
 #endif /* PDL_RTC_STORE_H */

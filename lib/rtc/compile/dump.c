@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "rtc/compile/dump.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/array.h"
 #include "core/path_text.h"
 #include "os/environment.h"
 #include "rtc/compiler.h"
 #include "rtc/directory.h"
+#include "rtc/hash.h"
 
 enum {
-    DUMPS_KEPT = 32,
-    DUMP_PATH = 250 /* bytes of a message, which says what is wrong as well */
+    FILES = 32, /* a failure that comes again has its file again, and another one may take it */
+    DUMP_PATH = 250, /* bytes of a message, which says what is wrong as well */
+    NAME_SIZE = sizeof("pdl-rtc-00.txt")
 };
-static const char prefix[] = "pdl-rtc-";
-static const char suffix[] = ".txt";
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
@@ -38,77 +33,6 @@ static int open_folder(const char *path, bool own)
     }
     return own ? pdl_rtc_directory_open(AT_FDCWD, path, O_NOFOLLOW, false, why, sizeof(why))
                : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* ---- the newest are kept -------------------------------------------------------------------- */
-
-struct old {
-    struct timespec written;
-    char name[256];
-};
-
-static int compare_old(const void *a, const void *b)
-{
-    const struct old *x = a;
-    const struct old *y = b;
-    if (x->written.tv_sec != y->written.tv_sec) {
-        return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
-    }
-    if (x->written.tv_nsec != y->written.tv_nsec) {
-        return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
-}
-
-static bool is_ours(const char *name)
-{
-    const size_t size = strlen(name);
-    return size < sizeof(((struct old *)NULL)->name) && size > sizeof(prefix) + sizeof(suffix) &&
-           strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
-           strcmp(name + size - (sizeof(suffix) - 1), suffix) == 0;
-}
-
-static void remove_old(int folder, struct old *files, size_t count)
-{
-    if (count > DUMPS_KEPT) {
-        qsort(files, count, sizeof(*files), compare_old);
-        for (size_t i = 0; i < count - DUMPS_KEPT; i++) {
-            (void)unlinkat(folder, files[i].name, 0);
-        }
-    }
-}
-
-/* Nothing that fails here matters. */
-static void keep_newest(int folder)
-{
-    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
-    struct old *files = NULL;
-    size_t count = 0;
-    size_t capacity = 0;
-    if (listing == NULL) {
-        if (again >= 0) {
-            (void)close(again);
-        }
-        return;
-    }
-    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
-        struct stat status;
-        if (!is_ours(entry->d_name) ||
-            fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(status.st_mode)) {
-            continue;
-        }
-        if (!PDL_ARRAY_ROOM(files, count, capacity)) {
-            break;
-        }
-        files[count].written = status.st_mtim;
-        (void)snprintf(files[count].name, sizeof(files[count].name), "%s", entry->d_name);
-        count++;
-    }
-    remove_old(folder, files, count);
-    free(files);
-    (void)closedir(listing);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -197,36 +121,18 @@ static bool write_all(int descriptor, const struct pdl_rtc_request *request, con
     return written && closed;
 }
 
-/* A name that no other has: the text's, the time, the process, and a number. */
-static void make_name(const struct pdl_rtc_request *request, char *name, size_t size)
+/* Opens the file of a failure, in the place of whatever has its name. */
+static int create_file(int folder, const struct pdl_rtc_request *request, const char *log,
+                       char name[NAME_SIZE])
 {
-    static atomic_uint counter;
-    const char *slash = strrchr(request->program, '/');
-    char program[41];
-    char when[32] = "";
-    struct tm parts;
-    const time_t now = time(NULL);
-    (void)snprintf(program, sizeof(program), "%.40s", slash != NULL ? slash + 1 : request->program);
-    for (char *at = program; *at != '\0'; at++) {
-        const bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-                           (*at >= '0' && *at <= '9') || *at == '.' || *at == '-';
-        if (!plain) {
-            *at = '_';
-        }
-    }
-    if (gmtime_r(&now, &parts) != NULL) {
-        (void)strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &parts);
-    }
-    (void)snprintf(name, size, "%s%s-%s-%ld-%u%s", prefix, program, when, (long)getpid(),
-                   atomic_fetch_add(&counter, 1), suffix);
-}
-
-static int create_file(int folder, const struct pdl_rtc_request *request, char *name, size_t size)
-{
+    uint64_t hash = pdl_rtc_hash_short(request->source, strlen(request->source), 0);
+    hash = pdl_rtc_hash_short(request->program, strlen(request->program), hash);
+    hash = pdl_rtc_hash_short(log, strlen(log), hash);
+    (void)snprintf(name, NAME_SIZE, "pdl-rtc-%02u.txt", (unsigned)(hash % FILES));
     int file = -1;
     errno = EEXIST;
     for (int i = 0; i < 100 && file < 0 && errno == EEXIST; i++) {
-        make_name(request, name, size);
+        (void)unlinkat(folder, name, 0);
         file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     }
     return file;
@@ -236,13 +142,13 @@ static int create_file(int folder, const struct pdl_rtc_request *request, char *
 static bool dump_into(const char *place, bool own, const struct pdl_rtc_request *request,
                       const char *log, char *path, size_t size)
 {
-    char name[160];
+    char name[NAME_SIZE];
     bool written = false;
     const int folder = open_folder(place, own);
     if (folder < 0) {
         return false;
     }
-    const int file = create_file(folder, request, name, sizeof(name));
+    const int file = create_file(folder, request, log, name);
     if (file >= 0) {
         written = write_all(file, request, log);
         if (!written) {
@@ -257,7 +163,6 @@ static bool dump_into(const char *place, bool own, const struct pdl_rtc_request 
         (void)snprintf(path, size, "%s/%s", pdl_path_text(real != NULL ? real : place, room).text,
                        name);
         free(real);
-        keep_newest(folder);
     }
     const int why = errno;
     (void)close(folder);

@@ -7,9 +7,9 @@
 
 #include "rtc/request/request.h"
 
-/* Writes source, headers, options, versions and the log to a new file in PDL_RTC_DUMP_DIR, else in
+/* Writes source, headers, options, versions and the log to one of 32 files in PDL_RTC_DUMP_DIR, else in
  * `directory`/dumps (NULL: nowhere). True with its name in `path`; false with the reason in it, or with ""
- * where no file is wanted. Keeps the newest 32 of its files. Does not touch the thread's error. */
+ * where no file is wanted. Does not touch the thread's error. */
 bool pdl_rtc_dump(const struct pdl_rtc_request *request, const char *directory, const char *log,
                   char *path, size_t size);
 

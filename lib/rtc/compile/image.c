@@ -78,48 +78,6 @@ const char *pdl_rtc_image_expression(const pdl_rtc_image *image, size_t index)
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
-/* A name that stands in a mangled one as its length and itself. */
-static const char *take_part(const char *at, const char **part, size_t *size)
-{
-    size_t length = 0;
-    while (*at >= '0' && *at <= '9' && length < 4096) {
-        length = 10 * length + (size_t)(*at++ - '0');
-    }
-    if (length == 0 || strnlen(at, length) < length) {
-        return NULL;
-    }
-    *part = at;
-    *size = length;
-    return at + length;
-}
-
-/* Whether a lowered name is that of the function, not a template's, that source calls `plain`: "scale" is
- * _Z5scalePf, "ops::scale" is _ZN3ops5scaleEPf. */
-static bool is_plain_name(const char *lowered, const char *plain)
-{
-    const char *part = NULL;
-    size_t size = 0;
-    if (strncmp(lowered, "_Z", 2) != 0) {
-        return false;
-    }
-    const bool nested = lowered[2] == 'N';
-    const char *at = lowered + (nested ? 3 : 2);
-    do {
-        at = take_part(at, &part, &size);
-        if (at == NULL || strncmp(plain, part, size) != 0) {
-            return false;
-        }
-        plain += size;
-        if (nested && *at != 'E') {
-            if (strncmp(plain, "::", 2) != 0) {
-                return false;
-            }
-            plain += 2;
-        }
-    } while (nested && *at != 'E');
-    return *plain == '\0' && *at != 'I' && *at != '\0';
-}
-
 /* The name with blanks around it left out. */
 static bool same_expression(const char *expression, const char *name)
 {
@@ -131,7 +89,6 @@ static bool same_expression(const char *expression, const char *name)
 
 const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char *name)
 {
-    const pdl_kernel_info *found = NULL;
     if (name == NULL) {
         return NULL;
     }
@@ -146,17 +103,7 @@ const pdl_kernel_info *pdl_rtc_image_find(const pdl_rtc_image *image, const char
             return &image->kernels[i].info;
         }
     }
-    for (size_t i = 0; i < image->kernel_count; i++) {
-        const pdl_kernel_info *info = &image->kernels[i].info;
-        if (!is_plain_name(info->name, name)) {
-            continue;
-        }
-        if (found != NULL && strcmp(found->name, info->name) != 0) {
-            return NULL; /* overloaded: a plain name does not say which */
-        }
-        found = info;
-    }
-    return found;
+    return NULL;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
@@ -187,9 +134,10 @@ pdl_status pdl_rtc_image_kernel(const pdl_rtc_image *image, const char *name, pd
     }
     const pdl_kernel_info *info = pdl_rtc_image_find(image, name);
     if (info == NULL) {
-        return PDL_FAIL_FIELD(PDL_ERROR_NOT_FOUND, "name",
-                              "%.100s has no kernel %.150s: a template's must be among the names",
-                              image->program, name);
+        return PDL_FAIL_FIELD(
+            PDL_ERROR_NOT_FOUND, "name",
+            "%.100s has no kernel %.150s: unless it is extern \"C\", it must be among the names",
+            image->program, name);
     }
     pdl_image *loaded = NULL;
     pdl_status status = pdl_image_load(image->code, image->code_size, &loaded);

@@ -8,10 +8,11 @@
 
 #include "core/error.h"
 
-/* What comes behind an option's name. */
+/* A value, which is in the same string or the next. */
 enum takes {
-    TAKES_VALUE,  /* in the same string or the next */
-    TAKES_SWITCH, /* "true" or "false", likewise */
+    TAKES_VALUE,
+    TAKES_GLUED, /* to the first name it may follow without "=": "-DN=4" */
+    TAKES_SWITCH /* "true" or "false" */
 };
 
 /* The options with a value. */
@@ -19,74 +20,41 @@ static const struct spelling {
     const char *names[2];  /* with their dashes */
     const char *canonical; /* as it begins in the canonical form, up to its value */
     enum takes takes;
-    bool glued; /* to the first name, the value may follow without "=": "-DN=4" */
 } spellings[] = {
-    {{"-D", "--define-macro"}, "-D", TAKES_VALUE, true},
-    {{"-U", "--undefine-macro"}, "-U", TAKES_VALUE, true},
-    {{"-I", "--include-path"}, "-I", TAKES_VALUE, true},
-    {{"-include", "--pre-include"}, "--pre-include=", TAKES_VALUE, false},
-    {{"-std", "--std"}, "--std=", TAKES_VALUE, false},
-    {{"-maxrregcount", "--maxrregcount"}, "--maxrregcount=", TAKES_VALUE, false},
-    {{"-Xptxas", "--ptxas-options"}, "--ptxas-options=", TAKES_VALUE, false},
-    {{"-split-compile", "--split-compile"}, "--split-compile=", TAKES_VALUE, false},
-    {{"-jtd", "--jump-table-density"}, "--jump-table-density=", TAKES_VALUE, false},
-    {{"-Ofc", "--Ofast-compile"}, "--Ofast-compile=", TAKES_VALUE, false},
-    {{"-dopt", "--dopt"}, "--dopt=", TAKES_VALUE, false},
-    {{"-opt-info", "--optimization-info"}, "--optimization-info=", TAKES_VALUE, false},
-    {{"-diag-error", "--diag-error"}, "--diag-error=", TAKES_VALUE, false},
-    {{"-diag-warn", "--diag-warn"}, "--diag-warn=", TAKES_VALUE, false},
-    {{"-diag-suppress", "--diag-suppress"}, "--diag-suppress=", TAKES_VALUE, false},
-    {{"-frandom-seed", "--frandom-seed"}, "--frandom-seed=", TAKES_VALUE, false},
-    {{"-ftz", "--ftz"}, "--ftz=", TAKES_SWITCH, false},
-    {{"-prec-sqrt", "--prec-sqrt"}, "--prec-sqrt=", TAKES_SWITCH, false},
-    {{"-prec-div", "--prec-div"}, "--prec-div=", TAKES_SWITCH, false},
-    {{"-fmad", "--fmad"}, "--fmad=", TAKES_SWITCH, false},
+    {{"-D", "--define-macro"}, "-D", TAKES_GLUED},
+    {{"-U", "--undefine-macro"}, "-U", TAKES_GLUED},
+    {{"-I", "--include-path"}, "-I", TAKES_GLUED},
+    {{"-include", "--pre-include"}, "--pre-include=", TAKES_VALUE},
+    {{"-std", "--std"}, "--std=", TAKES_VALUE},
+    {{"-maxrregcount", "--maxrregcount"}, "--maxrregcount=", TAKES_VALUE},
+    {{"-Xptxas", "--ptxas-options"}, "--ptxas-options=", TAKES_VALUE},
+    {{"-split-compile", "--split-compile"}, "--split-compile=", TAKES_VALUE},
+    {{"-jtd", "--jump-table-density"}, "--jump-table-density=", TAKES_VALUE},
+    {{"-Ofc", "--Ofast-compile"}, "--Ofast-compile=", TAKES_VALUE},
+    {{"-dopt", "--dopt"}, "--dopt=", TAKES_VALUE},
+    {{"-opt-info", "--optimization-info"}, "--optimization-info=", TAKES_VALUE},
+    {{"-diag-error", "--diag-error"}, "--diag-error=", TAKES_VALUE},
+    {{"-diag-warn", "--diag-warn"}, "--diag-warn=", TAKES_VALUE},
+    {{"-diag-suppress", "--diag-suppress"}, "--diag-suppress=", TAKES_VALUE},
+    {{"-frandom-seed", "--frandom-seed"}, "--frandom-seed=", TAKES_VALUE},
+    {{"-ftz", "--ftz"}, "--ftz=", TAKES_SWITCH},
+    {{"-prec-sqrt", "--prec-sqrt"}, "--prec-sqrt=", TAKES_SWITCH},
+    {{"-prec-div", "--prec-div"}, "--prec-div=", TAKES_SWITCH},
+    {{"-fmad", "--fmad"}, "--fmad=", TAKES_SWITCH},
 };
 
-/* The other options of which it is known that they read and write no file, and leave target and output as they
- * are. */
-static const char *const plain[] = {"-dc",
-                                    "--device-c",
-                                    "-dw",
-                                    "--device-w",
-                                    "-rdc=true",
-                                    "-rdc=false",
-                                    "--relocatable-device-code=true",
-                                    "--relocatable-device-code=false",
-                                    "-ewp",
-                                    "--extensible-whole-program",
-                                    "-G",
-                                    "--device-debug",
-                                    "-lineinfo",
-                                    "--generate-line-info",
-                                    "-use_fast_math",
-                                    "--use_fast_math",
-                                    "-extra-device-vectorization",
-                                    "--extra-device-vectorization",
-                                    "--modify-stack-limit=true",
-                                    "--modify-stack-limit=false",
-                                    "--device-stack-protector=true",
-                                    "--device-stack-protector=false",
-                                    "--builtin-move-forward=true",
-                                    "--builtin-move-forward=false",
-                                    "--builtin-initializer-list=true",
-                                    "--builtin-initializer-list=false",
-                                    "-w",
-                                    "--disable-warnings",
-                                    "-restrict",
-                                    "--restrict",
-                                    "-default-device",
-                                    "--device-as-default-execution-space",
-                                    "-device-int128",
-                                    "--device-int128",
-                                    "-device-float128",
-                                    "--device-float128",
-                                    "-minimal",
-                                    "--minimal",
-                                    "-err-no",
-                                    "--display-error-number",
-                                    "-no-err-no",
-                                    "--no-display-error-number"};
+/* The other options of which it is known that they read and write no file, and leave target and output as they are. */
+static const char plain[] =
+    " -dc --device-c -dw --device-w -rdc=true -rdc=false --relocatable-device-code=true"
+    " --relocatable-device-code=false -ewp --extensible-whole-program -G --device-debug -lineinfo"
+    " --generate-line-info -use_fast_math --use_fast_math -extra-device-vectorization"
+    " --extra-device-vectorization --modify-stack-limit=true --modify-stack-limit=false"
+    " --device-stack-protector=true --device-stack-protector=false --builtin-move-forward=true"
+    " --builtin-move-forward=false --builtin-initializer-list=true --builtin-initializer-list=false"
+    " -w --disable-warnings -restrict --restrict -default-device"
+    " --device-as-default-execution-space -device-int128 --device-int128 -device-float128"
+    " --device-float128 -minimal --minimal -err-no --display-error-number -no-err-no"
+    " --no-display-error-number ";
 
 /* How options of ptxas begin that neither read nor write a file. */
 static const char *const ptxas_plain[] = {"-v",           "--verbose", "-O",
@@ -94,7 +62,6 @@ static const char *const ptxas_plain[] = {"-v",           "--verbose", "-O",
 
 enum {
     COUNT_OF_SPELLINGS = sizeof(spellings) / sizeof(spellings[0]),
-    COUNT_OF_PLAIN = sizeof(plain) / sizeof(plain[0]),
     COUNT_OF_PTXAS = sizeof(ptxas_plain) / sizeof(ptxas_plain[0])
 };
 
@@ -145,8 +112,8 @@ static const struct spelling *find_spelling(struct span option, struct span *val
         const struct spelling *spelling = &spellings[i / 2];
         const char *name = spelling->names[i % 2];
         const size_t size = strlen(name);
-        if (begins(option, name) &&
-            (option.size == size || option.text[size] == '=' || (spelling->glued && i % 2 == 0))) {
+        if (begins(option, name) && (option.size == size || option.text[size] == '=' ||
+                                     (spelling->takes == TAKES_GLUED && i % 2 == 0))) {
             *value = (struct span){option.text + size, option.size - size};
             return spelling;
         }
@@ -194,8 +161,9 @@ static bool is_known(const char *argument, const char *prefix)
         }
         return known;
     }
-    for (size_t i = 0; i < COUNT_OF_PLAIN; i++) {
-        known = known || strcmp(argument, plain[i]) == 0;
+    const size_t size = strlen(argument);
+    for (const char *at = plain; size > 0 && (at = strstr(at, argument)) != NULL; at++) {
+        known = known || (at[-1] == ' ' && at[size] == ' ');
     }
     return known || prefix[0] != '\0';
 }
@@ -208,7 +176,7 @@ static pdl_status make_one(struct pdl_rtc_arguments *made, struct span option, c
     const struct spelling *spelling = find_spelling(option, &value);
     const char *prefix = "";
     *took_next = spelling != NULL && value.size == 0 && next != NULL && trim(next).size > 0 &&
-                 (spelling->takes == TAKES_VALUE || is_switch(trim(next)));
+                 (spelling->takes != TAKES_SWITCH || is_switch(trim(next)));
     if (*took_next) {
         value = trim(next);
     } else if (spelling != NULL) {
