@@ -7,7 +7,7 @@
  * PDL_OVERLAP_AUTO is not granted to code compiled for less than 9.0).
  *
  * The rules behind the macros are in docs/pdl-rules.md. In short: every thread that touches memory
- * of the previous kernel, reading or writing, runs PDL_WAIT() first, on every path.
+ * of the kernel before, reading or writing, runs PDL_WAIT() first, on every path.
  */
 #ifndef PDL_DEVICE_CUH
 #define PDL_DEVICE_CUH
@@ -45,7 +45,7 @@
  * Per thread: each thread that touches their memory must execute it. A compiler barrier for
  * memory. Returns immediately in a launch without overlap. PTX: griddepcontrol.wait.
  *
- * It covers programmatic dependencies (the previous kernel in the stream, a programmatic event).
+ * It covers programmatic dependencies (the kernel before in the stream, a programmatic event).
  * It does not cover a launch-completion event.
  */
 #define PDL_WAIT()                                                                                 \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /** @file
- * Whether one launch can overlap the previous one, and why not: every condition with its numbers.
+ * Whether one launch can overlap the kernel before, and why not: every condition with its numbers.
  *
  * Part of libpdl. pdl_launch_explain() reports whether a launch gets the attribute. This has the same
- * answer to that, also by switches and policies, and considers the previous kernel: whether it
+ * answer to that, also by switches and policies, and considers the kernel before: whether it
  * triggers, and whether an SM has room for blocks of both. `pdltool overlap` reports the same without a device. docs/overlap.md explains the model.
  */
 #ifndef PDL_OVERLAP_H
@@ -139,7 +139,7 @@ typedef struct pdl_overlap_report {
 #define PDL_OVERLAP_REPORT_INIT PDL_SIZED_INIT_(pdl_overlap_report)
 
 /**
- * Reports whether a launch would overlap the previous one, without launching.
+ * Reports whether a launch would overlap the kernel before, without launching.
  *
  * The report is about the time in which the primary's whole last wave runs, assuming that its
  * blocks run equally long. If some end earlier, blocks of the secondary replace them even if there

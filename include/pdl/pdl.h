@@ -225,8 +225,8 @@ typedef enum pdl_reason {
     PDL_REASON_COOPERATIVE = 22, /**< A cooperative launch never starts early. */
     /** It is unknown whether the kernel waits: its code is not available or cannot be read. */
     PDL_REASON_WAITS_UNKNOWN = 24,
-    /** A predecessor does not wait, so the kernel's wait does not cover earlier kernels. Chains and
-     * hand-built graphs. */
+    /** The kernel before does not wait, so the kernel's wait does not cover the kernels before that one. Chains
+     * and hand-built graphs. */
     PDL_REASON_PREDECESSOR = 25,
     PDL_REASON_NOT_CAPTURING = 26, /**< Only launches that are captured may overlap. */
     PDL_REASON_EXCLUDED = 28,      /**< A policy excludes the kernel. 23 and 27 are not used. */

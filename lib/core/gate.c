@@ -46,11 +46,11 @@ const char *pdl_reason_string(pdl_reason reason)
     case PDL_REASON_CODE:
         return "the kernel was compiled for less than compute capability 9.0, without its waits";
     case PDL_REASON_NO_WAIT:
-        return "the kernel is known not to wait for the previous one";
+        return "the kernel is known not to wait for the kernel before";
     case PDL_REASON_WAITS_UNKNOWN:
-        return "it is unknown whether the kernel waits for the previous one";
+        return "it is unknown whether the kernel waits for the kernel before";
     case PDL_REASON_PREDECESSOR:
-        return "a predecessor does not wait for its own predecessors";
+        return "the kernel before does not wait for the kernels before it";
     case PDL_REASON_NODE:
         return "what it depends on is not a kernel";
     case PDL_REASON_NOT_CAPTURING:

@@ -36,7 +36,7 @@ class Text(Case):
         verdict = self.report("chain", "--quiet")
         self.assertEqual(
             verdict,
-            "12,945 launches (300 in graphs): 12,345 asked for overlap, 12,340 overlapped the one before (95 %), which "
+            "12,945 launches (300 in graphs): 12,345 asked for overlap, 12,340 overlapped the kernel before (95 %), which "
             "saved 24.7 ms; overlap would save at most 1.50 ms more; no races\n",
         )
         self.assertTrue(text.startswith(verdict + "\n"), text)
@@ -99,7 +99,7 @@ class Text(Case):
     def test_what_added_overlap_gained_is_said(self):
         lines = self.report("gains").split("\n\n")[0].split("\n")
         self.assertEqual(lines, [
-            "20,000 launches: 0 asked for overlap, 12,288 were given it, 12,100 overlapped the one before (60 %), which saved 5.40 ms; no races",
+            "20,000 launches: 0 asked for overlap, 12,288 were given it, 12,100 overlapped the kernel before (60 %), which saved 5.40 ms; no races",
             "overlap was added to 12,288 launches: 12,100 overlapped, and 100 followed without a gap; "
             "with the hidden launch latency this saved about 12.4 ms (51 % of the busy time)",
             "1,204 of these launches follow a kernel that never triggers: little but the launch latency is hidden",

@@ -139,7 +139,7 @@ static void describe_track(const struct window *window, uint32_t index,
     }
     char *const counts = format_count(runs, "run", "runs");
     char *const overlaps = format_count(overlapped, "", "");
-    (void)snprintf(track->summary, sizeof(track->summary), "%s, %s overlapped the one before",
+    (void)snprintf(track->summary, sizeof(track->summary), "%s, %s overlapped the kernel before",
                    counts, overlaps);
     track->name = window->watch->tracks.items[index].name;
     free(overlaps);

@@ -81,7 +81,7 @@ static void put_overlap(FILE *out, const struct watch *watch)
     char *const share = brief_share(watch->sums.overlapped, watch->sums.launches);
     char *const saved = brief_time(watch->sums.saved_ns);
     char *const saving = brief_time(watch->sums.saving_ns);
-    (void)fprintf(out, ", %s overlapped the one before", overlapped);
+    (void)fprintf(out, ", %s overlapped the kernel before", overlapped);
     if (watch->sums.overlapped > 0) {
         (void)fprintf(out, " (%s), which saved %s", share, saved);
     }
@@ -400,7 +400,7 @@ static void print_races(const struct text *text)
         if (watch_race_is_one(race)) {
             (void)fputs(heading ? ""
                                 : "\nraces: kernels that are launched with overlap, and do not "
-                                  "wait for the one before\n",
+                                  "wait for the kernel before\n",
                         stdout);
             heading = true;
             print_race(text, i);
