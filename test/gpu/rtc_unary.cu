@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Element-wise kernels of any types, compiled at run time: eleven operators, every type in memory to
+/* Element-wise kernels of any types, compiled at run time: four operators, every type in memory to
  * every other, written or added, with pointers and rows of any alignment. Each result is checked.
  *
  *   gpu_rtc_unary [--all] [--target sm_90] [--threads N]
@@ -15,6 +15,90 @@
 
 #include "../../tools/bench/common.cuh"
 #include "rtc_reference.cuh"
+
+/* The text that is compiled: operators, and the one kernel that they go through. An operator gets its argument as the
+ * type that values of the input are computed with (float, double, int, unsigned, long long or unsigned long long) and
+ * returns what it likes. All of them are exact, so that the host computes the same. */
+static const char unary_text[] = R"(
+#include <pdl/device.cuh>
+#include <pdl/vector.cuh>
+
+struct identity {
+    template <typename C> __device__ C operator()(C x) const { return x; }
+};
+struct reciprocal { /* of a floating type that suits the argument */
+    template <typename C> __device__ typename pdl_real<C>::type operator()(C from) const
+    {
+        typedef typename pdl_real<C>::type R;
+        return R(1) / static_cast<R>(from);
+    }
+};
+struct negative {
+    __device__ float operator()(float x) const { return -x; }
+    __device__ double operator()(double x) const { return -x; }
+    __device__ long long operator()(int x) const { return -static_cast<long long>(x); }
+    __device__ long long operator()(unsigned x) const { return -static_cast<long long>(x); }
+    __device__ long long operator()(long long x) const { return -x; }
+    __device__ long long operator()(unsigned long long x) const
+    {
+        return x > 0x7fffffffffffffffull ? -0x7fffffffffffffffll - 1 : -static_cast<long long>(x);
+    }
+};
+struct square { /* exact, but of integers of 64 bits, which it makes double */
+    __device__ float operator()(float x) const { return x * x; }
+    __device__ double operator()(double x) const { return x * x; }
+    __device__ long long operator()(int x) const { return static_cast<long long>(x) * x; }
+    __device__ unsigned long long operator()(unsigned x) const
+    {
+        return static_cast<unsigned long long>(x) * x;
+    }
+    __device__ double operator()(long long x) const { return (*this)(static_cast<double>(x)); }
+    __device__ double operator()(unsigned long long x) const
+    {
+        return (*this)(static_cast<double>(x));
+    }
+};
+
+template <typename Op, typename In, typename Out, int Width, int Unroll, int Mode>
+__global__ void unary(long long rows, long long columns, Out *out, long long out_stride,
+                      const In *in, long long in_stride)
+{
+    PDL_WAIT();
+    PDL_LAUNCH_DEPENDENTS();
+    pdl_vector_map<Width, Unroll, Mode>(rows, columns, Op(), pdl_vector_out(out, out_stride),
+                                        pdl_vector_in(in, in_stride));
+}
+)";
+
+enum unary_operator { IDENTITY, RECIPROCAL, NEGATIVE, SQUARE, OPERATORS };
+
+/* As the text names them. */
+static const char *const unary_names[OPERATORS] = {"identity", "reciprocal", "negative", "square"};
+
+/* What an operator makes of a value. */
+static number apply(unary_operator op, pdl_vector_type type, const number &x)
+{
+    const bool wide = pdl_vector_type_size(type) == 8; /* of 64 bits: in double */
+    const bool integer = x.kind == number::INTEGER;
+    const double from = integer ? static_cast<double>(x.integer) : x.floating;
+    number value = x;
+    if (op == NEGATIVE) {
+        value.integer = -x.integer, value.floating = -x.floating, value.wide = true;
+    } else if (op == RECIPROCAL) {
+        value.kind = wide ? number::DOUBLE : number::FLOAT;
+        value.floating =
+            wide ? 1 / from
+                 : 1 / (integer ? static_cast<float>(x.integer) : static_cast<float>(x.floating));
+    } else if (op == SQUARE) {
+        value.integer = wide ? 0 : x.integer * x.integer;
+        value.wide = true;
+        value.kind = integer && wide ? number::DOUBLE : x.kind;
+        value.floating = x.kind == number::FLOAT
+                             ? static_cast<float>(from) * static_cast<float>(from)
+                             : from * from;
+    }
+    return value;
+}
 
 static const int count = 65536; /* elements: every value of the types of 16 bits */
 static const int guard = 64;    /* elements on either side, which must stay as they were */
@@ -161,7 +245,7 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     const uint32_t width = static_cast<uint32_t>(16 / std::max(in_size, out_size));
     std::vector<std::string> names;
     std::vector<const char *> expressions;
-    for (int i = 0; i < 2 * UNARY_COUNT; i++) {
+    for (int i = 0; i < 2 * OPERATORS; i++) {
         names.push_back(kernel_name(i / 2, in_type, out_type, width, i % 3 == 0 ? 4 : 1, i % 2));
     }
     for (const std::string &name : names) {
@@ -178,7 +262,7 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     const std::vector<unsigned char> before = make_values(out_type, 77);
     std::vector<unsigned char> after(before.size());
     CHECK(cudaMemcpy(place.in, values.data(), values.size(), cudaMemcpyHostToDevice));
-    for (int i = 0; i < 2 * UNARY_COUNT; i++) {
+    for (int i = 0; i < 2 * OPERATORS; i++) {
         /* Where both have rows of one shape, at any two offsets. */
         const layout out = layouts[(i + in_type) % layout_count];
         layout in = out;
