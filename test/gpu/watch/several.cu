@@ -2,7 +2,6 @@
 /* several threads|processes|devices: chains of kernels with overlap from four threads, from two processes, on all
  * devices at once. Linked to the static CUDA Runtime. Checks its results. */
 #include <thread>
-#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
