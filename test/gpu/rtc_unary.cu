@@ -2,7 +2,7 @@
 /* Element-wise kernels of any types, compiled at run time: four operators, every type in memory to
  * every other, written or added, with pointers and rows of any alignment. Each result is checked.
  *
- *   gpu_rtc_unary [--all] [--target sm_90] [--threads N]
+ *   gpu_rtc_unary [--all]
  *
  * --all takes all 15 types in place of 5.
  */
@@ -161,7 +161,6 @@ static const int layout_count = sizeof(layouts) / sizeof(layouts[0]);
 struct workplace {
     unsigned char *in, *out;
     cudaStream_t stream;
-    std::string target;
 };
 
 static std::string kernel_name(int op, pdl_vector_type in, pdl_vector_type out, uint32_t width,
@@ -254,7 +253,6 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     options.names = expressions.data();
     options.name_count = expressions.size();
-    options.target = place.target.empty() ? nullptr : place.target.c_str();
     pdl_rtc_image *image = nullptr;
     CHECK(pdl_rtc_cache_compile(nullptr, "unary.cu", unary_text, &options, &image));
 
@@ -286,11 +284,9 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     pdl_rtc_image_destroy(image);
 }
 
-static void work(const std::vector<pdl_vector_type> &types, const std::string &target,
-                 std::atomic<size_t> &next)
+static void work(const std::vector<pdl_vector_type> &types, std::atomic<size_t> &next)
 {
     workplace place = {};
-    place.target = target;
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamCreateWithFlags(&place.stream, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&place.in, 8 * (count + 2 * guard)));
@@ -303,7 +299,7 @@ static void work(const std::vector<pdl_vector_type> &types, const std::string &t
     CHECK(cudaStreamDestroy(place.stream));
 }
 
-static int check_all(bool all, const std::string &target, unsigned thread_count)
+static int check_all(bool all)
 {
     std::vector<pdl_vector_type> types = {PDL_VECTOR_FLOAT32, PDL_VECTOR_FLOAT16,
                                           PDL_VECTOR_BFLOAT16, PDL_VECTOR_FLOAT8_E4M3,
@@ -314,10 +310,11 @@ static int check_all(bool all, const std::string &target, unsigned thread_count)
             types.push_back(static_cast<pdl_vector_type>(type));
         }
     }
+    const unsigned thread_count = std::max(1u, std::thread::hardware_concurrency());
     std::atomic<size_t> next{0};
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < thread_count; i++) {
-        threads.emplace_back(work, std::cref(types), std::cref(target), std::ref(next));
+        threads.emplace_back(work, std::cref(types), std::ref(next));
     }
     for (std::thread &thread : threads) {
         thread.join();
@@ -337,22 +334,11 @@ static int check_all(bool all, const std::string &target, unsigned thread_count)
 
 int main(int argc, char **argv)
 {
-    bool all = false;
-    std::string target;
-    unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-    for (int i = 1; i < argc; i++) {
-        const std::string argument = argv[i];
-        if (argument == "--all") {
-            all = true;
-        } else if (argument == "--target" && i + 1 < argc) {
-            target = argv[++i];
-        } else if (argument == "--threads" && i + 1 < argc) {
-            threads = static_cast<unsigned>(std::max(1, std::atoi(argv[++i])));
-        } else {
-            std::fprintf(stderr, "usage: %s [--all] [--target NAME] [--threads N]\n", argv[0]);
-            return 2;
-        }
+    const bool all = argc == 2 && std::strcmp(argv[1], "--all") == 0;
+    if (argc != 1 && !all) {
+        std::fprintf(stderr, "usage: %s [--all]\n", argv[0]);
+        return 2;
     }
     require_device("gpu_rtc_unary");
-    return check_all(all, target, threads);
+    return check_all(all);
 }

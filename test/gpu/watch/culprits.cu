@@ -4,13 +4,10 @@
  *
  *   --broken K          kernel K reads both lanes before its wait
  *   --together K,L      K reads the first lane before its wait and L the second: only both together make a wrong result
- *   --rounds N          times through the 64 kernels, default 32
  *   --graph             captured, and launched as a graph
- *   --overlap-off       the launches do not ask for overlap
  *   --quick-host P      before it launches a broken kernel the host has other things to do, so that the launch comes too
  *                       late to overlap; but for one launch of a run, with the probability P
  *   --repeat N          N runs in this process; prints how many were wrong, and exits with 1 if any was
- *   --seed S            of what --quick-host draws; default from the clock
  *
  * Every kernel reads what the one before wrote, triggers, works for some µs and only then writes. */
 #include <random>
@@ -69,8 +66,9 @@ static stage_kernel find(int number, int broken, std::integer_sequence<int, Numb
 /* ---- options ------------------------------------------------------------------------------------- */
 
 static int broken[kernels];
-static unsigned rounds = 32, repeats = 1;
-static bool in_graph, overlap = true;
+static const unsigned rounds = 32; /* times through the kernels */
+static unsigned repeats = 1;
+static bool in_graph;
 static double quick_host = 1;
 static std::mt19937_64 random_numbers;
 
@@ -86,15 +84,10 @@ static bool break_kernel(const char *text, char **end, int how)
 
 static bool read_options(int argc, char **argv)
 {
-    unsigned long long seed = host_ns();
     for (int i = 1; i < argc; i++) {
         const char *option = argv[i];
         if (strcmp(option, "--graph") == 0) {
             in_graph = true;
-            continue;
-        }
-        if (strcmp(option, "--overlap-off") == 0) {
-            overlap = false;
             continue;
         }
         if (++i == argc) {
@@ -110,14 +103,10 @@ static bool read_options(int argc, char **argv)
                 !break_kernel(end + 1, &end, SECOND_LANE)) {
                 return false;
             }
-        } else if (strcmp(option, "--rounds") == 0) {
-            rounds = strtoul(argv[i], &end, 10);
         } else if (strcmp(option, "--repeat") == 0) {
             repeats = strtoul(argv[i], &end, 10);
         } else if (strcmp(option, "--quick-host") == 0) {
             quick_host = strtod(argv[i], &end);
-        } else if (strcmp(option, "--seed") == 0) {
-            seed = strtoull(argv[i], &end, 10);
         } else {
             return false;
         }
@@ -125,8 +114,8 @@ static bool read_options(int argc, char **argv)
             return false;
         }
     }
-    random_numbers.seed(seed);
-    return rounds > 0 && repeats > 0 && !(in_graph && quick_host < 1);
+    random_numbers.seed(host_ns());
+    return repeats > 0 && !(in_graph && quick_host < 1);
 }
 
 /* ---- a run --------------------------------------------------------------------------------------- */
@@ -146,7 +135,7 @@ static void launch_all(unsigned quick_round)
         if (broken[number] != 0 && quick_host < 1 && i / kernels != quick_round) {
             host_spin(other_work_ns);
         }
-        launch(kernel, blocks, threads, 0, stream, overlap, buffers[i % 2], buffers[(i + 1) % 2]);
+        launch(kernel, blocks, threads, 0, stream, true, buffers[i % 2], buffers[(i + 1) % 2]);
     }
 }
 
@@ -172,7 +161,7 @@ static bool run(cudaGraphExec_t executable)
     } else {
         const bool quick = std::uniform_real_distribution<>(0, 1)(random_numbers) < quick_host;
         const unsigned quick_round =
-            std::uniform_int_distribution<unsigned>(1, rounds > 1 ? rounds - 1 : 1)(random_numbers);
+            std::uniform_int_distribution<unsigned>(1, rounds - 1)(random_numbers);
         launch_all(quick ? quick_round : rounds);
     }
     CHECK(cudaStreamSynchronize(stream));
@@ -183,8 +172,7 @@ int main(int argc, char **argv)
 {
     if (!read_options(argc, argv)) {
         fprintf(stderr,
-                "usage: %s [--broken K] [--together K,L] [--rounds N] [--graph] [--overlap-off]\n"
-                "       [--quick-host P] [--repeat N] [--seed S]\n",
+                "usage: %s [--broken K] [--together K,L] [--graph] [--quick-host P] [--repeat N]\n",
                 argv[0]);
         return 2;
     }

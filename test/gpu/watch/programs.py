@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Watches programs that this project did not write the kernels of (PyTorch, Triton, CUB, cuBLAS), programs of several
-threads, processes and devices, and programs that end badly. Each must end as it does when it is not watched, and what was
-recorded up to then must be readable. What needs no device is tested in test/watch."""
+"""Watches programs that end badly, those of the GPU tests that have several threads, processes and devices or call CUB and
+cuBLAS, and programs of PyTorch and Triton. Each must end as it does when it is not watched, and what was recorded up to
+then must be readable. What needs no device is tested in test/watch."""
 
 import sys
 from pathlib import Path
@@ -17,8 +17,11 @@ TORCH = ("eager", "graph", "products", "compile", "triton", "triton_pdl")
 def commands(tool, python):
     """By name: the command, and how many launches it makes at least."""
     found = {f"bad, {how}": ([tool.program("bad"), how], 200) for how in BAD}
-    found.update({f"several {way}": ([tool.program("several"), way], 500) for way in ("threads", "processes", "devices")})
-    found["libraries"] = ([tool.program("libraries")], 100)
+    tests = {name: str(Path(tool.programs).parent / f"gpu_{name}") for name in ("threads", "chain_library", "multi_device")}
+    found["threads"] = ([tests["threads"]], 40000)
+    found["processes"] = (["/bin/sh", "-c", '"$1" & "$1" && wait', "sh", tests["threads"]], 80000)
+    found["libraries"] = ([tests["chain_library"]], 100)
+    found["devices"] = ([tests["multi_device"]], 0)
     found.update({f"torch, {way}": ([python, "-B", str(HERE / "torch_programs.py"), way], 1) for way in TORCH})
     return found
 
