@@ -6,7 +6,6 @@
     compiles  nvcc takes it in each C++ standard with warnings as errors, host compilers take the host half, and
               it can be included where code is not relocatable
     refused   a launch without -rdc=true, a wrong number of arguments and a wrong argument do not compile
-    broken    each way of breaking it that is listed here is found by `calls`
 """
 
 import argparse
@@ -21,12 +20,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHES = os.path.join(HERE, "cdp", "launches.cu")
 HOST = os.path.join(HERE, "cdp", "host.c")
 SHORT = {"__cudaCDP2LaunchDeviceV2": "launch", "__cudaCDP2GetLastError": "error", "cudaGraphLaunch": "graph"}
-
-
-def must(command):
-    result = probe.run(command)
-    if result.returncode != 0:
-        sys.exit("%s\n%s" % (" ".join(command), probe.beginning(result.stdout)))
 
 
 def calls_of(body):
@@ -60,7 +53,7 @@ def wrong_calls(ptx):
 
 def nvcc_ptx(arguments, directory, include):
     ptx = os.path.join(directory, "launches.ptx")
-    must([arguments.nvcc, "-ptx", "-arch=sm_90", "-rdc=true", "-std=c++11", "-I", include, "-o", ptx, LAUNCHES])
+    probe.must([arguments.nvcc, "-ptx", "-arch=sm_90", "-rdc=true", "-std=c++11", "-I", include, "-o", ptx, LAUNCHES])
     return ptx
 
 
@@ -70,7 +63,7 @@ def calls(arguments, directory):
         ptx = os.path.join(directory, "nvrtc.ptx")
         header = os.path.join(arguments.include, "pdl", "cdp.cuh")
         for standard in probe.STANDARDS:
-            must([arguments.nvrtc, LAUNCHES, ptx, header, "pdl/cdp.cuh", "--gpu-architecture=compute_90",
+            probe.must([*probe.NVRTC, arguments.nvrtc, LAUNCHES, ptx, header, "pdl/cdp.cuh", "--gpu-architecture=compute_90",
                   "--relocatable-device-code=true", "--std=" + standard])
             wrong += ["NVRTC, %s: %s" % (standard, line) for line in wrong_calls(ptx)]
     return wrong
@@ -84,17 +77,17 @@ def compiles(arguments, directory):
     for standard in probe.STANDARDS:
         command = [arguments.nvcc, "-c", "-arch=sm_90", "-std=" + standard, "-I", arguments.include]
         command += ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-o", output]
-        must(command + ["-rdc=true", LAUNCHES])
-        must(command + [alone])
+        probe.must(command + ["-rdc=true", LAUNCHES])
+        probe.must(command + [alone])
         if arguments.nvrtc:
             header = os.path.join(arguments.include, "pdl", "cdp.cuh")
-            must([arguments.nvrtc, alone, output, header, "pdl/cdp.cuh", "--gpu-architecture=compute_90",
+            probe.must([*probe.NVRTC, arguments.nvrtc, alone, output, header, "pdl/cdp.cuh", "--gpu-architecture=compute_90",
                   "--std=" + standard])
     for compiler, language, standards in (
         (arguments.cc, "c", ("c99", "c11")), (arguments.cxx, "c++", ("c++11", "c++20"))):
         for standard in standards:
             command = [compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-            must(command + ["-fsyntax-only", "-I", arguments.include, "-isystem", arguments.cuda_include, HOST])
+            probe.must(command + ["-fsyntax-only", "-I", arguments.include, "-isystem", arguments.cuda_include, HOST])
     return []
 
 
@@ -127,45 +120,14 @@ def refused(arguments, directory):
     return wrong
 
 
-BREAKS = [
-    ("fire-and-forget is a tail launch", "cudaStreamFireAndForget, kernel", "cudaStreamTailLaunch, kernel"),
-    ("a tail launch is fired", "cudaStreamTailLaunch, kernel", "cudaStreamFireAndForget, kernel"),
-    ("the stream is not used", "<<<grid, block, shared, stream>>>", "<<<grid, block, shared>>>"),
-    ("the error is not asked for", "pdl_cdp_note(log, cudaGetLastError())", "pdl_cdp_note(log, cudaSuccess)"),
-    ("a graph's tail launch is fired", "graph, cudaStreamGraphTailLaunch", "graph, cudaStreamGraphFireAndForget"),
-    ("a sibling is a child", "graph, cudaStreamGraphFireAndForgetAsSibling", "graph, cudaStreamGraphFireAndForget"),
-    ("a child graph is a sibling", "graph, cudaStreamGraphFireAndForget)", "graph, cudaStreamGraphFireAndForgetAsSibling)"),
-]
-
-
-def broken(arguments, directory):
-    with open(os.path.join(arguments.include, "pdl", "cdp.cuh"), encoding="utf-8") as file:
-        text = file.read()
-    include, wrong = os.path.join(directory, "include"), []
-    os.makedirs(os.path.join(include, "pdl"))
-    for name in ("pdl.h", "version.h", "detail"):
-        os.symlink(os.path.join(os.path.abspath(arguments.include), "pdl", name), os.path.join(include, "pdl", name))
-    for what, old, new in BREAKS:
-        code = text[text.index("#if PDL_CDP_RDC_\n/*") :] # what the comments say stays
-        changed = text.replace(code, code.replace(old, new))
-        if changed == text:
-            wrong.append("%s: the header no longer has '%s'" % (what, old))
-            continue
-        with open(os.path.join(include, "pdl", "cdp.cuh"), "w", encoding="utf-8") as file:
-            file.write(changed)
-        if not wrong_calls(nvcc_ptx(arguments, directory, include)):
-            wrong.append("%s: no kernel shows it" % what)
-    return wrong
-
-
 def main():
-    checks = {"calls": calls, "compiles": compiles, "refused": refused, "broken": broken}
+    checks = {"calls": calls, "compiles": compiles, "refused": refused}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check", choices=checks)
     parser.add_argument("--include", required=True, help="the directory that holds pdl/cdp.cuh")
     parser.add_argument("--cuda-include", required=True)
     parser.add_argument("--nvcc", required=True)
-    parser.add_argument("--nvrtc", help="the program nvrtc_probe")
+    parser.add_argument("--nvrtc", help="the NVRTC library")
     parser.add_argument("--cc", required=True, help="the host's C compiler")
     parser.add_argument("--cxx", required=True, help="the host's C++ compiler")
     arguments = parser.parse_args()

@@ -9,6 +9,7 @@ A probe is a small .cu file in probes/ whose comments hold the expectations:
     // EXPECT kernel sm_90+: griddepcontrol.wait, ld.global x2, st.global
     // EXPECT kernel below sm_90: nothing
     // EXPECT kernel sm_90+ fault nvcc: ...         only for that variant and that compiler
+    // EXPECT kernel sm_90+ fault|linked: ...        for either variant
 
 An expectation is the whole sequence, in the text order of the PTX, of the instructions that matter
 here: griddepcontrol, prefetch, nanosleep, reads of %globaltimer ("globaltimer"), loads and stores of
@@ -23,6 +24,7 @@ branches, nor of those with non-coherent loads: ptxas does carry these across a 
 """
 
 import argparse
+import itertools
 import os
 import re
 import struct
@@ -197,9 +199,9 @@ class Probe:
                 fits, rest = arch >= int(rest[0][3:].rstrip("+")), rest[1:]
             known = {name for name, _, _ in self.variants} | {"nvcc", "nvrtc", "clang"}
             for word in rest:
-                if word not in known:
+                if not known.issuperset(word.split("|")):
                     sys.exit("%s:%d: what is '%s'?" % (self.path, number, word))
-                fits = fits and word in (variant, compiler)
+                fits = fits and any(one in (variant, compiler) for one in word.split("|"))
             if fits:
                 fitting.append((len(rest), number, sequence))
         if not fitting:
@@ -233,8 +235,18 @@ def beginning(text):
     return "\n".join(text.splitlines()[:12])
 
 
+def must(command):
+    result = run(command)
+    if result.returncode != 0:
+        sys.exit("%s\n%s" % (" ".join(command), beginning(result.stdout)))
+    return result.stdout
+
+
+NVRTC = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvrtc.py")]
+
+
 class Compiler:
-    """One of nvcc, nvrtc (the program nvrtc_probe) and clang; `path` is the program."""
+    """One of nvcc, nvrtc and clang; `path` is the program, or the NVRTC library."""
 
     def __init__(self, kind, path, include, ptxas):
         self.kind, self.path, self.include, self.ptxas = kind, path, include, ptxas
@@ -244,7 +256,7 @@ class Compiler:
         if self.kind == "nvcc":
             listed = run([self.path, "--list-gpu-arch"])
         elif self.kind == "nvrtc":
-            listed = run([self.path, "--list"])
+            listed = run([*NVRTC, self.path])
         else:
             # Clang prints no list: it is asked for each architecture that ptxas can assemble.
             listed = {int(arch) for arch in re.findall(r"'sm_(\d+)'", run([self.ptxas, "-h"]).stdout)}
@@ -276,7 +288,7 @@ class Compiler:
         if self.kind == "nvrtc":
             # Only this header is handed over and no directory, so that it cannot include anything.
             header = os.path.join(self.include, "pdl", "device.cuh")
-            command = [self.path, source, output, header, "pdl/device.cuh"]
+            command = [*NVRTC, self.path, source, output, header, "pdl/device.cuh"]
             with open(source, encoding="utf-8") as file:
                 if "<pdl/trace.cuh>" in file.read():  # which includes the other
                     options = ["-I" + self.include, *options]
@@ -364,23 +376,23 @@ def check(probe, compiler, architectures, assemble, directory, every_standard=Tr
 
 
 def refuse(path, compiler, architectures, directory):
-    """Checks that a file is refused, with the message in its '// REFUSED: ' line."""
+    """Checks that a file is refused for each type in a '// REFUSED TYPE: ' line, with the message in that line."""
     with open(path, encoding="utf-8") as file:
-        message = re.search(r"^// REFUSED: (.*)$", file.read(), flags=re.M).group(1)
+        expected = re.findall(r"^// REFUSED (\w+): (.*)$", file.read(), flags=re.M)
     wrong = []
-    for arch in architectures:
-        result = run(compiler.command(path, os.path.join(directory, "refused.ptx"), arch))
+    for arch, (refused, message) in itertools.product(architectures, expected):
+        result = run(compiler.command(path, os.path.join(directory, "refused.ptx"), arch, ["-DREFUSED=" + refused]))
         if result.returncode == 0:
             wrong.append("%s: %s compiles it for compute_%d" % (path, compiler.kind, arch))
         elif message not in re.sub(r"\s+", " ", result.stdout):
             wrong.append("%s: refused without '%s':\n%s" % (path, message, beginning(result.stdout)))
-    return len(architectures), wrong
+    return len(architectures) * len(expected), wrong
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", choices=("nvcc", "nvrtc", "clang"), required=True)
-    parser.add_argument("--program", required=True, help="the compiler itself, or nvrtc_probe")
+    parser.add_argument("--program", required=True, help="the compiler itself, or the NVRTC library")
     parser.add_argument("--include", required=True, help="the directory that holds pdl/device.cuh")
     parser.add_argument("--ptxas", required=True)
     parser.add_argument("--assemble", action="store_true", help="also assemble the PTX and look at the code")

@@ -240,7 +240,7 @@ static unsigned long long value_of(pdl_vector_type type, unsigned i)
     const small_float &s = *small_float_of(small);
     const double low = decode(s, half & ((1u << s.bits) - 1));
     const double high = decode(s, (half + 1) & ((1u << s.bits) - 1));
-    number n = {number::DOUBLE, 0, low, 0, false};
+    number n = {number::DOUBLE, 0, low, false};
     n.floating = i % 7 == 0 ? low : (low + high) / 2;
     unsigned long long bits = store(type, n);
     return i % 7 < 3 ? bits : i % 7 == 3 ? bits + 1 : i % 7 == 4 ? bits - 1 : random;
@@ -280,43 +280,24 @@ template <typename In, typename Out> void try_pair(pdl_vector_type in, pdl_vecto
     }
 }
 
-template <typename In> void try_from(pdl_vector_type in)
+template <typename In, typename... Outs> void try_from(pdl_vector_type in)
 {
-    try_pair<In, double>(in, PDL_VECTOR_FLOAT64);
-    try_pair<In, float>(in, PDL_VECTOR_FLOAT32);
-    try_pair<In, pdl_half>(in, PDL_VECTOR_FLOAT16);
-    try_pair<In, pdl_bfloat16>(in, PDL_VECTOR_BFLOAT16);
-    try_pair<In, pdl_float8_e4m3>(in, PDL_VECTOR_FLOAT8_E4M3);
-    try_pair<In, pdl_float8_e5m2>(in, PDL_VECTOR_FLOAT8_E5M2);
-    try_pair<In, signed char>(in, PDL_VECTOR_INT8);
-    try_pair<In, unsigned char>(in, PDL_VECTOR_UINT8);
-    try_pair<In, short>(in, PDL_VECTOR_INT16);
-    try_pair<In, unsigned short>(in, PDL_VECTOR_UINT16);
-    try_pair<In, int>(in, PDL_VECTOR_INT32);
-    try_pair<In, unsigned>(in, PDL_VECTOR_UINT32);
-    try_pair<In, long long>(in, PDL_VECTOR_INT64);
-    try_pair<In, unsigned long long>(in, PDL_VECTOR_UINT64);
-    try_pair<In, bool>(in, PDL_VECTOR_BOOL);
+    int out = PDL_VECTOR_FLOAT64; // the types are in the order of their numbers
+    (try_pair<In, Outs>(in, static_cast<pdl_vector_type>(out++)), ...);
+}
+
+template <typename... Types> void try_all()
+{
+    int in = PDL_VECTOR_FLOAT64;
+    (try_from<Types, Types...>(static_cast<pdl_vector_type>(in++)), ...);
 }
 
 /* A template, as try_grids() is, so that it costs nothing where it is not called. */
 template <typename = void> void try_types()
 {
-    try_from<double>(PDL_VECTOR_FLOAT64);
-    try_from<float>(PDL_VECTOR_FLOAT32);
-    try_from<pdl_half>(PDL_VECTOR_FLOAT16);
-    try_from<pdl_bfloat16>(PDL_VECTOR_BFLOAT16);
-    try_from<pdl_float8_e4m3>(PDL_VECTOR_FLOAT8_E4M3);
-    try_from<pdl_float8_e5m2>(PDL_VECTOR_FLOAT8_E5M2);
-    try_from<signed char>(PDL_VECTOR_INT8);
-    try_from<unsigned char>(PDL_VECTOR_UINT8);
-    try_from<short>(PDL_VECTOR_INT16);
-    try_from<unsigned short>(PDL_VECTOR_UINT16);
-    try_from<int>(PDL_VECTOR_INT32);
-    try_from<unsigned>(PDL_VECTOR_UINT32);
-    try_from<long long>(PDL_VECTOR_INT64);
-    try_from<unsigned long long>(PDL_VECTOR_UINT64);
-    try_from<bool>(PDL_VECTOR_BOOL);
+    try_all<double, float, pdl_half, pdl_bfloat16, pdl_float8_e4m3, pdl_float8_e5m2, signed char,
+            unsigned char, short, unsigned short, int, unsigned, long long, unsigned long long,
+            bool>();
 }
 
 // The grid ---------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver takes every launch attribute, alone and all together, and the kernel runs. Each test
- * runs with a kernel from a symbol (cudaLaunchKernelExC) and with one from a CUfunction
- * (cuLaunchKernelEx). */
+/* The driver takes every launch attribute, alone and all together, and the kernel runs: with a kernel from a symbol
+ * (cudaLaunchKernelExC) and with one from a CUfunction (cuLaunchKernelEx). */
 #include "gpu_test.cuh"
 
 static const unsigned blocks = 8;
+static const size_t window_bytes = 1 << 16;
 
 /* Counts threads. */
 static __global__ void count(unsigned *counter)
@@ -14,325 +14,184 @@ static __global__ void count(unsigned *counter)
     atomicAdd(counter, 1u);
 }
 
-struct fixture {
-    cudaStream_t stream;
-    unsigned *counter;
-    pdl_kernel *kernels[2];
-    struct CUevent_st *trigger;
-    struct CUevent_st *launched;
-    char *window;
-};
+static cudaStream_t stream;
+static unsigned *counter;
+static pdl_kernel *kernels[2];
+static struct CUevent_st *trigger, *launched;
+static char *window;
 
-static fixture fix;
-static const size_t window_bytes = 1 << 16;
-
-static int set_up(void **)
+static void set_up(void)
 {
-    cudaFunction_t function = nullptr;
-    assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
-    assert_cuda(cudaMalloc(&fix.counter, sizeof(*fix.counter)));
-    assert_cuda(cudaMalloc(&fix.window, window_bytes));
-    assert_cuda(cudaEventCreateWithFlags(&fix.trigger, cudaEventDisableTiming));
-    assert_cuda(cudaEventCreateWithFlags(&fix.launched, cudaEventDisableTiming));
-    assert_pdl(pdl_kernel_from_symbol(count, &fix.kernels[0]));
-    assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(count)));
-    assert_pdl(pdl_kernel_from_function(function, NULL, &fix.kernels[1]));
-    assert_pdl(pdl_kernel_declare(fix.kernels[1], PDL_YES, PDL_YES));
-    return 0;
-}
-
-static int tear_down(void **)
-{
-    pdl_kernel_destroy(fix.kernels[1]);
-    pdl_kernel_destroy(fix.kernels[0]);
-    (void)cudaEventDestroy(fix.launched);
-    (void)cudaEventDestroy(fix.trigger);
-    assert_cuda(cudaFree(fix.window));
-    assert_cuda(cudaFree(fix.counter));
-    assert_cuda(cudaStreamDestroy(fix.stream));
-    return 0;
+    stream = new_stream();
+    counter = device_memory<unsigned>(1);
+    window = device_memory<char>(window_bytes);
+    trigger = new_event();
+    launched = new_event();
+    kernels[0] = kernel_of(count);
+    kernels[1] = function_kernel_of(count);
 }
 
 static pdl_launch_desc basic_desc(void)
 {
-    return pdl_launch_desc_make(blocks, 32, 0, fix.stream);
+    return pdl_launch_desc_make(blocks, 32, 0, stream);
 }
 
-/* Launches with both kernels and checks that all threads of both ran. */
-static void launches(const pdl_launch_desc &desc)
+/* All threads run. */
+static void launches(pdl_kernel *kernel, const pdl_launch_desc &desc)
 {
-    for (pdl_kernel *kernel : fix.kernels) {
-        unsigned counted = 0;
-        assert_cuda(cudaMemset(fix.counter, 0, sizeof(*fix.counter)));
-        assert_cuda(cudaDeviceSynchronize());
-        assert_pdl(pdl_launch(kernel, desc, PDL_ARGS(fix.counter)));
-        assert_cuda(cudaStreamSynchronize(fix.stream));
-        assert_cuda(cudaMemcpy(&counted, fix.counter, sizeof(counted), cudaMemcpyDeviceToHost));
-        assert_int_equal(counted, blocks * 32);
-    }
+    assert_cuda(cudaMemset(counter, 0, sizeof(*counter)));
+    assert_cuda(cudaDeviceSynchronize());
+    assert_pdl(pdl_launch(kernel, desc, PDL_ARGS(counter)));
+    assert_int_equal(content(counter), blocks * 32);
 }
 
-/* Checks that the launch would carry exactly the one attribute. */
-static void carries(const pdl_launch_desc &desc, cudaLaunchAttributeID id)
+static void set_access_policy(pdl_launch_desc *desc)
 {
-    for (pdl_kernel *kernel : fix.kernels) {
-        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-        assert_pdl(pdl_launch_explain(kernel, &desc, &report));
-        assert_int_equal(report.attribute_count, 1);
-        assert_int_equal(report.attributes[0], id);
-    }
+    desc->access_policy.base = window;
+    desc->access_policy.bytes = window_bytes;
+    desc->access_policy.hit_ratio = 0.5f;
+    desc->access_policy.hit_property = PDL_ACCESS_PERSISTING;
+    desc->access_policy.miss_property = PDL_ACCESS_STREAMING;
 }
 
-static void set_access_policy(pdl_launch_desc &desc)
-{
-    desc.access_policy.base = fix.window;
-    desc.access_policy.bytes = window_bytes;
-    desc.access_policy.hit_ratio = 0.5f;
-    desc.access_policy.hit_property = PDL_ACCESS_PERSISTING;
-    desc.access_policy.miss_property = PDL_ACCESS_STREAMING;
-}
-
-static void set_cluster(pdl_launch_desc &desc)
-{
-    desc.cluster[0] = 2;
-}
-
-static void set_cluster_scheduling(pdl_launch_desc &desc)
-{
-    desc.cluster_scheduling = PDL_CLUSTER_SCHEDULING_SPREAD;
-}
-
-static void set_priority(pdl_launch_desc &desc)
+static void set_priority(pdl_launch_desc *desc)
 {
     int least = 0;
     int greatest = 0;
     assert_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    desc.priority = greatest;
-    desc.flags |= PDL_LAUNCH_SET_PRIORITY;
+    desc->priority = greatest;
+    desc->flags |= PDL_LAUNCH_SET_PRIORITY;
 }
 
-static void set_mem_sync_domain(pdl_launch_desc &desc)
+static void set_mem_sync_domain_map(pdl_launch_desc *desc)
 {
-    desc.mem_sync_domain = 1;
-    desc.flags |= PDL_LAUNCH_SET_MEM_SYNC_DOMAIN;
+    desc->mem_sync_domain_map[0] = 0;
+    desc->mem_sync_domain_map[1] = 1;
+    desc->flags |= PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP;
 }
 
-static void set_mem_sync_domain_map(pdl_launch_desc &desc)
-{
-    desc.mem_sync_domain_map[0] = 0;
-    desc.mem_sync_domain_map[1] = 1;
-    desc.flags |= PDL_LAUNCH_SET_MEM_SYNC_DOMAIN_MAP;
-}
+/* A new attribute gets its row here. */
+static const struct attribute {
+    const char *name;
+    int id;
+    bool with_all; /* in the launch that has all of them */
+    bool optional; /* the driver or the device may lack it, and libpdl says so then */
+    void (*set)(pdl_launch_desc *desc);
+} attributes[] = {
+    {"access_policy", cudaLaunchAttributeAccessPolicyWindow, true, false, set_access_policy},
+    {"cooperative", cudaLaunchAttributeCooperative, false, false,
+     [](pdl_launch_desc *desc) { desc->cooperative = 1; }},
+    {"cluster", cudaLaunchAttributeClusterDimension, true, false,
+     [](pdl_launch_desc *desc) { desc->cluster[0] = 2; }},
+    {"cluster_scheduling", cudaLaunchAttributeClusterSchedulingPolicyPreference, true, false,
+     [](pdl_launch_desc *desc) { desc->cluster_scheduling = PDL_CLUSTER_SCHEDULING_SPREAD; }},
+    {"overlap", cudaLaunchAttributeProgrammaticStreamSerialization, false, false,
+     [](pdl_launch_desc *desc) { desc->overlap = PDL_OVERLAP_REQUIRE; }},
+    {"trigger_event", cudaLaunchAttributeProgrammaticEvent, true, false,
+     [](pdl_launch_desc *desc) { desc->trigger_event = trigger; }},
+    {"trigger_at_block_start", cudaLaunchAttributeProgrammaticEvent, false, false,
+     [](pdl_launch_desc *desc) {
+         desc->trigger_event = trigger;
+         desc->trigger_at_block_start = 1;
+     }},
+    {"launch_event", cudaLaunchAttributeLaunchCompletionEvent, true, false,
+     [](pdl_launch_desc *desc) { desc->launch_event = launched; }},
+    {"priority", cudaLaunchAttributePriority, true, false, set_priority},
+    {"mem_sync_domain", cudaLaunchAttributeMemSyncDomain, true, false,
+     [](pdl_launch_desc *desc) {
+         desc->mem_sync_domain = 1;
+         desc->flags |= PDL_LAUNCH_SET_MEM_SYNC_DOMAIN;
+     }},
+    {"mem_sync_domain_map", cudaLaunchAttributeMemSyncDomainMap, true, false,
+     set_mem_sync_domain_map},
+    {"shared_memory_carveout", cudaLaunchAttributePreferredSharedMemoryCarveout, true, false,
+     [](pdl_launch_desc *desc) {
+         desc->shared_memory_carveout = 50;
+         desc->flags |= PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
+     }},
+    /* Devices before compute capability 10.0 have no second cluster size. */
+    {"preferred_cluster", 11, false, true,
+     [](pdl_launch_desc *desc) {
+         desc->cluster[0] = 2;
+         desc->preferred_cluster[0] = 4;
+     }},
+    /* Came with CUDA 13.0. */
+    {"nvlink_centric_scheduling", 16, false, true,
+     [](pdl_launch_desc *desc) {
+         desc->nvlink_centric_scheduling = 1;
+         desc->flags |= PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING;
+     }},
+};
 
-static void set_carveout(pdl_launch_desc &desc)
+TEST_ROWS(the_driver_accepts, attributes)
 {
-    desc.shared_memory_carveout = 50;
-    desc.flags |= PDL_LAUNCH_SET_SHARED_MEMORY_CARVEOUT;
-}
-
-static void set_nvlink_centric(pdl_launch_desc &desc)
-{
-    desc.nvlink_centric_scheduling = 1;
-    desc.flags |= PDL_LAUNCH_SET_NVLINK_CENTRIC_SCHEDULING;
-}
-
-static void a_plain_launch_is_accepted(void **)
-{
-    launches(basic_desc());
-}
-
-static void an_access_policy_window_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_access_policy(desc);
-    carries(desc, cudaLaunchAttributeAccessPolicyWindow);
-    launches(desc);
-}
-
-static void cooperative_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    desc.cooperative = 1;
-    carries(desc, cudaLaunchAttributeCooperative);
-    launches(desc);
-}
-
-static void a_cluster_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_cluster(desc);
-    carries(desc, cudaLaunchAttributeClusterDimension);
-    launches(desc);
-}
-
-static void a_cluster_scheduling_policy_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_cluster_scheduling(desc);
-    carries(desc, cudaLaunchAttributeClusterSchedulingPolicyPreference);
-    launches(desc);
-}
-
-static void an_overlap_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    carries(desc, cudaLaunchAttributeProgrammaticStreamSerialization);
-    launches(desc);
-}
-
-static void a_trigger_event_is_accepted_and_recorded(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    desc.trigger_event = fix.trigger;
-    carries(desc, cudaLaunchAttributeProgrammaticEvent);
-    launches(desc);
-    desc.trigger_at_block_start = 1;
-    launches(desc);
-    assert_cuda(cudaEventSynchronize(fix.trigger));
-    assert_cuda(cudaEventQuery(fix.trigger));
-}
-
-static void a_launch_event_is_accepted_and_recorded(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    desc.launch_event = fix.launched;
-    carries(desc, cudaLaunchAttributeLaunchCompletionEvent);
-    launches(desc);
-    assert_cuda(cudaEventSynchronize(fix.launched));
-    assert_cuda(cudaEventQuery(fix.launched));
-}
-
-static void a_priority_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_priority(desc);
-    carries(desc, cudaLaunchAttributePriority);
-    launches(desc);
-}
-
-static void a_memory_sync_domain_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_mem_sync_domain(desc);
-    carries(desc, cudaLaunchAttributeMemSyncDomain);
-    launches(desc);
-}
-
-static void a_memory_sync_domain_map_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_mem_sync_domain_map(desc);
-    carries(desc, cudaLaunchAttributeMemSyncDomainMap);
-    launches(desc);
-}
-
-/* Devices before compute capability 10.0 have no second cluster size: there the driver may also say
- * so. */
-static void a_preferred_cluster_is_accepted_or_said_not_to_be_supported(void **)
-{
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    assert_pdl(pdl_device_get(0, &info));
-    pdl_launch_desc desc = basic_desc();
-    set_cluster(desc);
-    desc.preferred_cluster[0] = 4;
-    for (pdl_kernel *kernel : fix.kernels) {
-        const pdl_status status = pdl_launch(kernel, desc, PDL_ARGS(fix.counter));
-        if (info.compute_capability_major < 10 && status != PDL_SUCCESS) {
-            print_message("preferred cluster: %s: %s\n", pdl_status_name(status),
-                          pdl_last_error()->message);
-            assert_int_equal(status, PDL_ERROR_NOT_SUPPORTED);
+    for (pdl_kernel *kernel : kernels) {
+        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+        pdl_launch_desc desc = basic_desc();
+        row.set(&desc);
+        if (row.optional && pdl_launch(kernel, desc, PDL_ARGS(counter)) != PDL_SUCCESS) {
+            print_message("%s\n", pdl_last_error()->message);
+            assert_int_equal(pdl_last_error()->status, PDL_ERROR_NOT_SUPPORTED);
             (void)cudaGetLastError();
             continue;
         }
-        assert_pdl(status);
-    }
-    assert_cuda(cudaStreamSynchronize(fix.stream));
-}
-
-static void a_shared_memory_carveout_is_accepted(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    set_carveout(desc);
-    carries(desc, cudaLaunchAttributePreferredSharedMemoryCarveout);
-    launches(desc);
-}
-
-/* The attribute came with CUDA 13.0: id 16. */
-static void nvlink_centric_scheduling_is_accepted_or_too_new(void **)
-{
-    pdl_device_info info = PDL_DEVICE_INFO_INIT;
-    assert_pdl(pdl_device_get(0, &info));
-    pdl_launch_desc desc = basic_desc();
-    set_nvlink_centric(desc);
-    if (info.driver_version >= 13000 && CUDART_VERSION >= 13000) {
-        carries(desc, static_cast<cudaLaunchAttributeID>(16));
-        launches(desc);
-    } else {
-        assert_refused(pdl_launch(fix.kernels[0], desc, PDL_ARGS(fix.counter)),
-                       PDL_ERROR_NOT_SUPPORTED, "nvlink_centric_scheduling");
+        assert_pdl(pdl_launch_explain(kernel, &desc, &report));
+        unsigned carried = 0;
+        for (unsigned i = 0; i < report.attribute_count; i++) {
+            carried += report.attributes[i] == static_cast<uint32_t>(row.id);
+        }
+        assert_int_equal(carried, 1);
+        assert_true(report.attribute_count == 1 || row.optional);
+        launches(kernel, desc);
+        for (struct CUevent_st *const event : {desc.trigger_event, desc.launch_event}) {
+            if (event != nullptr) {
+                assert_cuda(cudaEventSynchronize(event));
+                assert_cuda(cudaEventQuery(event));
+            }
+        }
     }
 }
 
-static void set_all_but_cooperative(pdl_launch_desc &desc)
+static const struct {
+    const char *name;
+    bool cooperative;
+    pdl_reason reason;
+} togethers[] = {{"all together with overlap", false, PDL_REASON_GRANTED},
+                 {"all together with cooperative", true, PDL_REASON_COOPERATIVE}};
+
+TEST_ROWS(all_attributes, togethers)
 {
-    set_access_policy(desc);
-    set_cluster(desc);
-    set_cluster_scheduling(desc);
+    pdl_launch_desc desc = basic_desc();
+    for (const attribute &each : attributes) {
+        if (each.with_all) {
+            each.set(&desc);
+        }
+    }
     desc.overlap = PDL_OVERLAP_AUTO;
-    desc.trigger_event = fix.trigger;
-    desc.launch_event = fix.launched;
-    set_priority(desc);
-    set_mem_sync_domain(desc);
-    set_mem_sync_domain_map(desc);
-    set_carveout(desc);
+    desc.cooperative = row.cooperative;
+    for (pdl_kernel *kernel : kernels) {
+        pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
+        assert_pdl(pdl_launch_explain(kernel, &desc, &report));
+        assert_int_equal(report.overlap_reason, row.reason);
+        assert_int_equal(report.attribute_count, 10);
+        launches(kernel, desc);
+    }
 }
 
-static void all_attributes_together_are_accepted_with_overlap(void **)
+TEST(a_launch_gives_its_device_node_in_a_capture_alone)
 {
-    pdl_launch_desc desc = basic_desc();
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    set_all_but_cooperative(desc);
-    assert_pdl(pdl_launch_explain(fix.kernels[0], &desc, &report));
-    assert_int_equal(report.overlap, 1);
-    assert_int_equal(report.attribute_count, 10);
-    launches(desc);
-}
-
-static void all_attributes_together_are_accepted_with_cooperative(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    set_all_but_cooperative(desc);
-    desc.cooperative = 1;
-    assert_pdl(pdl_launch_explain(fix.kernels[0], &desc, &report));
-    assert_int_equal(report.overlap, 0);
-    assert_int_equal(report.overlap_reason, PDL_REASON_COOPERATIVE);
-    assert_int_equal(report.attribute_count, 10);
-    launches(desc);
-}
-
-static void a_cooperative_launch_cannot_be_required_to_overlap(void **)
-{
-    pdl_launch_desc desc = basic_desc();
-    desc.cooperative = 1;
-    desc.overlap = PDL_OVERLAP_REQUIRE;
-    assert_refused(pdl_launch(fix.kernels[0], desc, PDL_ARGS(fix.counter)),
-                   PDL_ERROR_COOPERATIVE_OVERLAP, "overlap");
-}
-
-static void a_captured_launch_gives_its_device_node(void **)
-{
-    for (pdl_kernel *kernel : fix.kernels) {
+    for (pdl_kernel *kernel : kernels) {
         struct CUgraphDeviceUpdatableNode_st *node = nullptr;
         cudaGraph_t graph = nullptr;
         size_t nodes = 0;
         pdl_launch_desc desc = basic_desc();
         desc.device_node = &node;
-        assert_cuda(cudaStreamBeginCapture(fix.stream, cudaStreamCaptureModeThreadLocal));
-        const pdl_status status = pdl_launch(kernel, desc, PDL_ARGS(fix.counter));
-        assert_cuda(cudaStreamEndCapture(fix.stream, &graph));
-        assert_pdl(status);
+        assert_int_not_equal(pdl_launch(kernel, desc, PDL_ARGS(counter)), PDL_SUCCESS);
+        assert_null(node);
+        (void)cudaGetLastError();
+        assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        assert_pdl(pdl_launch(kernel, desc, PDL_ARGS(counter)));
+        assert_cuda(cudaStreamEndCapture(stream, &graph));
         assert_non_null(node);
         assert_cuda(cudaGraphGetNodes(graph, nullptr, &nodes));
         assert_int_equal(nodes, 1);
@@ -340,42 +199,7 @@ static void a_captured_launch_gives_its_device_node(void **)
     }
 }
 
-static void a_device_node_outside_a_capture_is_refused_and_not_written(void **)
-{
-    for (pdl_kernel *kernel : fix.kernels) {
-        struct CUgraphDeviceUpdatableNode_st *node = nullptr;
-        pdl_launch_desc desc = basic_desc();
-        desc.device_node = &node;
-        assert_int_not_equal(pdl_launch(kernel, desc, PDL_ARGS(fix.counter)), PDL_SUCCESS);
-        assert_null(node);
-        (void)cudaGetLastError();
-    }
-    assert_cuda(cudaStreamSynchronize(fix.stream));
-}
-
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_launch_is_accepted),
-        cmocka_unit_test(an_access_policy_window_is_accepted),
-        cmocka_unit_test(cooperative_is_accepted),
-        cmocka_unit_test(a_cluster_is_accepted),
-        cmocka_unit_test(a_cluster_scheduling_policy_is_accepted),
-        cmocka_unit_test(an_overlap_is_accepted),
-        cmocka_unit_test(a_trigger_event_is_accepted_and_recorded),
-        cmocka_unit_test(a_launch_event_is_accepted_and_recorded),
-        cmocka_unit_test(a_priority_is_accepted),
-        cmocka_unit_test(a_memory_sync_domain_is_accepted),
-        cmocka_unit_test(a_memory_sync_domain_map_is_accepted),
-        cmocka_unit_test(a_preferred_cluster_is_accepted_or_said_not_to_be_supported),
-        cmocka_unit_test(a_shared_memory_carveout_is_accepted),
-        cmocka_unit_test(nvlink_centric_scheduling_is_accepted_or_too_new),
-        cmocka_unit_test(all_attributes_together_are_accepted_with_overlap),
-        cmocka_unit_test(all_attributes_together_are_accepted_with_cooperative),
-        cmocka_unit_test(a_cooperative_launch_cannot_be_required_to_overlap),
-        cmocka_unit_test(a_captured_launch_gives_its_device_node),
-        cmocka_unit_test(a_device_node_outside_a_capture_is_refused_and_not_written),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_gpu_tests(set_up);
 }

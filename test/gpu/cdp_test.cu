@@ -14,25 +14,20 @@ struct board {
     int open;
 };
 
-static board *new_board()
-{
-    board *made = nullptr;
-    assert_cuda(cudaHostAlloc(&made, sizeof(*made), cudaHostAllocMapped));
-    memset(made, 0, sizeof(*made));
-    return made;
-}
+static board *b; /* each test's */
 
-static void finish(board *done)
+static void set_up(void)
 {
-    assert_cuda(cudaFreeHost(done));
+    b = shared_memory<board>(1);
 }
 
 /* All of them ran and no launch failed. */
-static void assert_ran(const board *done, unsigned count)
+static void assert_ran(unsigned count)
 {
+    assert_cuda(cudaGetLastError());
     assert_cuda(cudaDeviceSynchronize());
-    assert_pdl(pdl_cdp_log_check(&done->log, nullptr));
-    assert_int_equal(done->ran, count);
+    assert_pdl(pdl_cdp_log_check(&b->log, nullptr));
+    assert_int_equal(b->ran, count);
 }
 
 static __global__ void count(board *b)
@@ -72,13 +67,10 @@ static __global__ void fire_many(board *b, unsigned each)
     }
 }
 
-static void every_thread_fires_and_all_children_run(void **)
+TEST(every_thread_fires_and_all_children_run)
 {
-    board *b = new_board();
     fire_many<<<4, 32>>>(b, 8);
-    assert_cuda(cudaGetLastError());
-    assert_ran(b, 4 * 32 * 8);
-    finish(b);
+    assert_ran(4 * 32 * 8);
 }
 
 static __global__ void fire_waiting(board *b)
@@ -86,12 +78,10 @@ static __global__ void fire_waiting(board *b)
     pdl_cdp_fire_and_forget(&b->log, count_after_wait, 1, 1, 0, b);
 }
 
-static void a_wait_in_a_child_returns(void **)
+TEST(a_wait_in_a_child_returns)
 {
-    board *b = new_board();
     fire_waiting<<<1, 1>>>(b);
-    assert_ran(b, 1);
-    finish(b);
+    assert_ran(1);
 }
 
 struct shape {
@@ -114,17 +104,14 @@ static __global__ void fire_described(board *b, shape *out)
     pdl_cdp_fire_and_forget(&b->log, describe, dim3(1, 1, 1), dim3(1, 1, 1), 256, out, 7, b);
 }
 
-static void shape_shared_memory_and_converted_arguments_arrive(void **)
+TEST(shape_shared_memory_and_converted_arguments_arrive)
 {
-    board *b = new_board();
     shape *out = shared_value(shape());
     fire_described<<<1, 1>>>(b, out);
-    assert_ran(b, 0);
+    assert_ran(0);
     assert_int_equal(out->grid[0] * out->grid[1] * out->grid[2], 1);
     assert_int_equal(out->block[0] * out->block[1] * out->block[2], 1);
     assert_int_equal(out->shared, 7 + 256 + 1);
-    assert_cuda(cudaFreeHost(out));
-    finish(b);
 }
 
 /* The tail is launched first of all, by one block of many that take their time. */
@@ -138,13 +125,11 @@ static __global__ void launch_tail(board *b)
     atomicAdd(&b->ran, 1u);
 }
 
-static void a_tail_launch_sees_the_whole_grid_and_what_it_fired(void **)
+TEST(a_tail_launch_sees_the_whole_grid_and_what_it_fired)
 {
-    board *b = new_board();
     launch_tail<<<200, 32>>>(b);
-    assert_ran(b, 200 * 32 + 1);
+    assert_ran(200 * 32 + 1);
     assert_int_equal(b->seen, 200 * 32 + 1);
-    finish(b);
 }
 
 static __global__ void launch_in_order(board *b, bool tail)
@@ -161,16 +146,14 @@ static __global__ void launch_in_order(board *b, bool tail)
     }
 }
 
-static void launches_into_one_stream_and_tail_launches_run_in_order(void **)
+TEST(launches_into_one_stream_and_tail_launches_run_in_order)
 {
     for (const bool tail : {false, true}) {
-        board *b = new_board();
         launch_in_order<<<1, 1>>>(b, tail);
-        assert_ran(b, 16);
+        assert_ran(16);
         for (unsigned i = 0; i < 16; i++) {
             assert_int_equal(b->order[i], i);
         }
-        finish(b);
     }
 }
 
@@ -182,12 +165,10 @@ static __global__ void recurse(board *b, unsigned levels)
     }
 }
 
-static void a_kernel_launches_itself_a_hundred_levels_deep(void **)
+TEST(a_kernel_launches_itself_a_hundred_levels_deep)
 {
-    board *b = new_board();
     recurse<<<1, 1>>>(b, 100);
-    assert_ran(b, 101);
-    finish(b);
+    assert_ran(101);
 }
 
 /* ---- errors ------------------------------------------------------------------------------------- */
@@ -207,11 +188,11 @@ static size_t pending_limit()
 }
 
 /* Tail launches stay pending until the grid ends, so that the count of lost ones is exact. */
-static void launches_over_the_limit_are_lost_silently_and_the_log_says_so(void **)
+TEST(launches_over_the_limit_are_lost_silently_and_the_log_says_so)
 {
-    board *b = new_board();
     pdl_error error = {};
     const size_t before = pending_limit();
+    undo_later([before] { (void)pdl_cdp_set_pending_limit(before, nullptr); });
     assert_pdl(pdl_cdp_set_pending_limit(1024, &error));
     assert_int_equal(pending_limit(), 1024);
     tail_many<<<1, 32>>>(b, 40, &b->log);
@@ -226,25 +207,20 @@ static void launches_over_the_limit_are_lost_silently_and_the_log_says_so(void *
     assert_non_null(strstr(error.message, "256"));
     assert_non_null(strstr(error.message, "1024"));
     assert_int_equal(pdl_cdp_log_check(&b->log, nullptr), PDL_ERROR_LAUNCH_RESOURCES);
-    finish(b);
 
-    b = new_board(); /* the same with room for all */
+    set_up(); /* the same with room for all */
     assert_pdl(pdl_cdp_set_pending_limit(32 * 40, &error));
     tail_many<<<1, 32>>>(b, 40, &b->log);
-    assert_ran(b, 32 * 40);
-    finish(b);
-    assert_pdl(pdl_cdp_set_pending_limit(before, &error));
+    assert_ran(32 * 40);
 }
 
-static void without_a_log_nothing_is_noted(void **)
+TEST(without_a_log_nothing_is_noted)
 {
-    board *b = new_board();
     const size_t before = pending_limit();
+    undo_later([before] { (void)pdl_cdp_set_pending_limit(before, nullptr); });
     assert_pdl(pdl_cdp_set_pending_limit(1024, nullptr));
     tail_many<<<1, 32>>>(b, 40, nullptr);
-    assert_ran(b, 1024);
-    assert_pdl(pdl_cdp_set_pending_limit(before, nullptr));
-    finish(b);
+    assert_ran(1024);
 }
 
 static __global__ void fire_wrongly(board *b)
@@ -255,9 +231,8 @@ static __global__ void fire_wrongly(board *b)
     pdl_cdp_fire_and_forget(&b->log, count, 1, 1, 0, b); /* is not told the error before */
 }
 
-static void a_launch_that_is_wrong_returns_its_error_and_notes_it(void **)
+TEST(a_launch_that_is_wrong_returns_its_error_and_notes_it)
 {
-    board *b = new_board();
     pdl_error error = {};
     fire_wrongly<<<1, 1>>>(b);
     assert_cuda(cudaDeviceSynchronize());
@@ -268,28 +243,22 @@ static void a_launch_that_is_wrong_returns_its_error_and_notes_it(void **)
     assert_int_equal(error.cuda_result, b->log.first_error);
     assert_non_null(
         strstr(error.message, cudaGetErrorName(static_cast<cudaError_t>(b->log.first_error))));
-    finish(b);
 }
 
-static void a_log_in_device_memory_is_read(void **)
+TEST(a_log_in_device_memory_is_read)
 {
-    board *b = new_board();
-    pdl_cdp_log *log = nullptr;
+    pdl_cdp_log *log = device_memory<pdl_cdp_log>(1);
     pdl_cdp_log wrong = {cudaErrorInvalidValue, 3};
     pdl_error error = {};
-    assert_cuda(cudaMalloc(&log, sizeof(*log)));
-    assert_cuda(cudaMemset(log, 0, sizeof(*log)));
     tail_many<<<1, 1>>>(b, 1, log);
     assert_cuda(cudaDeviceSynchronize());
     assert_pdl(pdl_cdp_log_check(log, &error));
     assert_cuda(cudaMemcpy(log, &wrong, sizeof(wrong), cudaMemcpyDefault));
     assert_int_equal(pdl_cdp_log_check(log, &error), PDL_ERROR_DRIVER);
     assert_non_null(strstr(error.message, "3"));
-    assert_cuda(cudaFree(log));
-    finish(b);
 }
 
-static void a_limit_that_the_driver_does_not_keep_is_refused_with_both_numbers(void **)
+TEST(a_limit_that_the_driver_does_not_keep_is_refused_with_both_numbers)
 {
     pdl_error error = {};
     char asked[32];
@@ -323,6 +292,7 @@ static cudaGraph_t graph_of(void *kernel, void **args)
     params.blockDim = 1;
     params.kernelParams = args;
     assert_cuda(cudaGraphCreate(&graph, 0));
+    undo_later([graph] { (void)cudaGraphDestroy(graph); });
     assert_cuda(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
     return graph;
 }
@@ -330,11 +300,9 @@ static cudaGraph_t graph_of(void *kernel, void **args)
 static cudaGraphExec_t device_graph(void *kernel, void **args)
 {
     cudaGraphExec_t exec = nullptr;
-    cudaGraph_t graph = graph_of(kernel, args);
-    assert_pdl(pdl_cdp_graph_instantiate(graph, nullptr, &exec, nullptr));
-    assert_non_null(exec);
+    assert_pdl(pdl_cdp_graph_instantiate(graph_of(kernel, args), nullptr, &exec, nullptr));
+    undo_later([exec] { (void)cudaGraphExecDestroy(exec); });
     assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaGraphDestroy(graph));
     return exec;
 }
 
@@ -342,12 +310,10 @@ static cudaGraphExec_t device_graph(void *kernel, void **args)
 static void run_in_graph(void *kernel, void **args)
 {
     cudaGraphExec_t exec = nullptr;
-    cudaGraph_t graph = graph_of(kernel, args);
-    assert_cuda(cudaGraphInstantiate(&exec, graph, 0));
+    assert_cuda(cudaGraphInstantiate(&exec, graph_of(kernel, args), 0));
+    undo_later([exec] { (void)cudaGraphExecDestroy(exec); });
     assert_cuda(cudaGraphLaunch(exec, nullptr));
     assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaGraphExecDestroy(exec));
-    assert_cuda(cudaGraphDestroy(graph));
 }
 
 struct graph_set {
@@ -362,19 +328,15 @@ static __global__ void launch_graphs(board *b, graph_set set)
     atomicAdd(&b->ran, 1u);
 }
 
-static void graphs_are_fired_and_a_tail_graph_sees_them(void **)
+TEST(graphs_are_fired_and_a_tail_graph_sees_them)
 {
-    board *b = new_board();
     void *board_only[] = {&b};
     graph_set set = {device_graph(reinterpret_cast<void *>(count_slowly), board_only),
                      device_graph(reinterpret_cast<void *>(look), board_only), nullptr};
     void *args[] = {&b, &set};
     run_in_graph(reinterpret_cast<void *>(launch_graphs), args);
-    assert_ran(b, 2);
+    assert_ran(2);
     assert_int_equal(b->seen, 2);
-    assert_cuda(cudaGraphExecDestroy(set.slow));
-    assert_cuda(cudaGraphExecDestroy(set.tail));
-    finish(b);
 }
 
 static __global__ void spin_until_open(board *b)
@@ -397,20 +359,16 @@ static __global__ void launch_sibling(board *b, graph_set set)
     pdl_cdp_graph_tail(&b->log, set.tail);
 }
 
-static void a_tail_graph_does_not_wait_for_a_sibling(void **)
+TEST(a_tail_graph_does_not_wait_for_a_sibling)
 {
-    board *b = new_board();
     void *board_only[] = {&b};
     graph_set set = {nullptr, device_graph(reinterpret_cast<void *>(look_and_open), board_only),
                      device_graph(reinterpret_cast<void *>(spin_until_open), board_only)};
     void *args[] = {&b, &set};
     run_in_graph(reinterpret_cast<void *>(launch_sibling), args);
-    assert_ran(b, 1);
+    assert_ran(1);
     assert_int_equal(b->seen, 0); /* the sibling was still there, and waited for the tail */
     assert_int_equal(b->open, 1);
-    assert_cuda(cudaGraphExecDestroy(set.tail));
-    assert_cuda(cudaGraphExecDestroy(set.sibling));
-    finish(b);
 }
 
 static __global__ void launch_again(board *b, unsigned times)
@@ -421,16 +379,13 @@ static __global__ void launch_again(board *b, unsigned times)
     }
 }
 
-static void a_graph_launches_itself_a_thousand_times(void **)
+TEST(a_graph_launches_itself_a_thousand_times)
 {
-    board *b = new_board();
     unsigned times = 1000;
     void *args[] = {&b, &times};
     cudaGraphExec_t exec = device_graph(reinterpret_cast<void *>(launch_again), args);
     assert_cuda(cudaGraphLaunch(exec, nullptr));
-    assert_ran(b, 1000);
-    assert_cuda(cudaGraphExecDestroy(exec));
-    finish(b);
+    assert_ran(1000);
 }
 
 static __global__ void launch_twice(board *b, cudaGraphExec_t graph)
@@ -439,9 +394,8 @@ static __global__ void launch_twice(board *b, cudaGraphExec_t graph)
     pdl_cdp_graph_fire_and_forget(&b->log, graph); /* which runs still */
 }
 
-static void a_running_graph_is_not_launched_again_and_the_log_says_so(void **)
+TEST(a_running_graph_is_not_launched_again_and_the_log_says_so)
 {
-    board *b = new_board();
     pdl_error error = {};
     void *board_only[] = {&b};
     cudaGraphExec_t exec = device_graph(reinterpret_cast<void *>(count_slowly), board_only);
@@ -451,19 +405,15 @@ static void a_running_graph_is_not_launched_again_and_the_log_says_so(void **)
     assert_int_equal(b->log.failed, 1);
     assert_int_equal(pdl_cdp_log_check(&b->log, &error), PDL_ERROR_DRIVER);
     assert_int_equal(error.cuda_result, cudaErrorInvalidValue);
-    assert_cuda(cudaGraphExecDestroy(exec));
-    finish(b);
 }
 
-static void the_host_cannot_launch_a_kernel_that_launches_graphs_outside_a_graph(void **)
+TEST(the_host_cannot_launch_a_kernel_that_launches_graphs_outside_a_graph)
 {
-    board *b = new_board();
     launch_twice<<<1, 1>>>(b, nullptr);
     assert_int_equal(cudaGetLastError(), cudaErrorNotSupported);
-    finish(b);
 }
 
-/* Instantiates `graph`, which cannot be, and destroys it. */
+/* Instantiates `graph`, which cannot be. */
 static void assert_no_device_graph(cudaGraph_t graph, pdl_status status, const char *says)
 {
     cudaGraphExec_t exec = nullptr;
@@ -478,18 +428,17 @@ static void assert_no_device_graph(cudaGraph_t graph, pdl_status status, const c
     assert_null(exec);
     assert_cuda(cudaGetLastError());
     assert_int_equal(pdl_cdp_graph_instantiate(graph, nullptr, &exec, nullptr), status);
-    assert_cuda(cudaGraphDestroy(graph));
 }
 
-static void a_graph_that_cannot_be_launched_from_the_device_is_refused_with_its_node(void **)
+TEST(a_graph_that_cannot_be_launched_from_the_device_is_refused_with_its_node)
 {
-    board *b = new_board();
     void *board_only[] = {&b};
     cudaGraph_t graph;
     cudaGraphNode_t node;
     cudaHostNodeParams host = {};
     host.fn = [](void *) {};
     assert_cuda(cudaGraphCreate(&graph, 0));
+    undo_later([=] { (void)cudaGraphDestroy(graph); });
     assert_no_device_graph(graph, PDL_ERROR_INVALID_ARGUMENT, "at least one node");
 
     graph = graph_of(reinterpret_cast<void *>(count), board_only);
@@ -500,30 +449,9 @@ static void a_graph_that_cannot_be_launched_from_the_device_is_refused_with_its_
     void *args[] = {&b, &each};
     graph = graph_of(reinterpret_cast<void *>(fire_many), args);
     assert_no_device_graph(graph, PDL_ERROR_NOT_SUPPORTED, "launches from the device itself");
-    finish(b);
 }
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_thread_fires_and_all_children_run),
-        cmocka_unit_test(a_wait_in_a_child_returns),
-        cmocka_unit_test(shape_shared_memory_and_converted_arguments_arrive),
-        cmocka_unit_test(a_tail_launch_sees_the_whole_grid_and_what_it_fired),
-        cmocka_unit_test(launches_into_one_stream_and_tail_launches_run_in_order),
-        cmocka_unit_test(a_kernel_launches_itself_a_hundred_levels_deep),
-        cmocka_unit_test(launches_over_the_limit_are_lost_silently_and_the_log_says_so),
-        cmocka_unit_test(without_a_log_nothing_is_noted),
-        cmocka_unit_test(a_launch_that_is_wrong_returns_its_error_and_notes_it),
-        cmocka_unit_test(a_log_in_device_memory_is_read),
-        cmocka_unit_test(a_limit_that_the_driver_does_not_keep_is_refused_with_both_numbers),
-        cmocka_unit_test(graphs_are_fired_and_a_tail_graph_sees_them),
-        cmocka_unit_test(a_tail_graph_does_not_wait_for_a_sibling),
-        cmocka_unit_test(a_graph_launches_itself_a_thousand_times),
-        cmocka_unit_test(a_running_graph_is_not_launched_again_and_the_log_says_so),
-        cmocka_unit_test(the_host_cannot_launch_a_kernel_that_launches_graphs_outside_a_graph),
-        cmocka_unit_test(a_graph_that_cannot_be_launched_from_the_device_is_refused_with_its_node),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests(set_up);
 }

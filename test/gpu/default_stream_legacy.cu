@@ -2,7 +2,7 @@
 /* The same launch in a translation unit with the legacy default stream. */
 #include <pdl/cudart.h>
 
-#include "default_stream_test.cuh"
+pdl_status launch_from_legacy_unit(int *flag);
 
 static __global__ void raise_flag(int *flag)
 {

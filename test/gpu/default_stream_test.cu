@@ -4,8 +4,10 @@
  * --default-stream per-thread; default_stream_legacy.cu is not. */
 #include <pdl/chain.h>
 
-#include "default_stream_test.cuh"
 #include "gpu_test.cuh"
+
+/* The same launch in a translation unit with the legacy default stream. */
+pdl_status launch_from_legacy_unit(int *flag);
 
 static const unsigned long long patience_ns = 300000000ull;
 
@@ -34,44 +36,34 @@ static pdl_status launch_here(int *flag)
 
 static pdl_status launch_function_here(int *flag)
 {
-    cudaFunction_t function = nullptr;
-    pdl_kernel *kernel = nullptr;
-    assert_cuda(cudaGetFuncBySymbol(&function, reinterpret_cast<const void *>(raise_flag)));
-    assert_pdl(pdl_kernel_from_function(function, NULL, &kernel));
-    const pdl_status status = pdl_launch(kernel, pdl_launch_desc_make(1, 1), PDL_ARGS(flag));
-    pdl_kernel_destroy(kernel);
-    return status;
+    return pdl_launch(function_kernel_of(raise_flag), pdl_launch_desc_make(1, 1), PDL_ARGS(flag));
 }
 
 /* Builds the chain on the first call for a flag: that waits for the device. */
 static pdl_status launch_chain_here(int *flag)
 {
-    static pdl_kernel *kernel;
     static pdl_chain *chain;
-    if (chain == nullptr) {
+    static int *built_for;
+    if (built_for != flag) {
         const pdl_chain_options options = PDL_CHAIN_OPTIONS_INIT;
         const pdl_launch_desc desc = pdl_launch_desc_make(1, 1);
-        assert_pdl(pdl_kernel_from_symbol(raise_flag, &kernel));
         assert_pdl(pdl_chain_create(&options, &chain));
-        assert_pdl(pdl_chain_add(chain, kernel, &desc, PDL_ARGS(flag), nullptr, 0, nullptr));
+        undo_later([] { pdl_chain_destroy(chain); });
+        assert_pdl(pdl_chain_add(chain, kernel_of(raise_flag), &desc, PDL_ARGS(flag), nullptr, 0,
+                                 nullptr));
         assert_pdl(pdl_chain_build(chain));
-        return pdl_chain_launch(chain, nullptr);
+        built_for = flag;
     }
-    const pdl_status status = pdl_chain_launch(chain, nullptr);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
-    chain = nullptr;
-    return status;
+    return pdl_chain_launch(chain, nullptr);
 }
 
 /* Whether a launch on the NULL stream runs while a kernel spins on a stream that the legacy default
  * stream waits for. */
 static bool runs_beside_a_blocking_stream(pdl_status (*launch)(int *))
 {
-    cudaStream_t stream;
+    const cudaStream_t stream = new_stream(cudaStreamDefault);
     int *flag = shared_value(0);
     int *seen = shared_value(0);
-    assert_cuda(cudaStreamCreate(&stream));
     assert_pdl(launch(flag)); /* loads it: loading waits for the device */
     wait_for_flag<<<1, 1, 0, stream>>>(flag, seen);
     assert_cuda(cudaDeviceSynchronize());
@@ -81,34 +73,26 @@ static bool runs_beside_a_blocking_stream(pdl_status (*launch)(int *))
     assert_cuda(cudaGetLastError());
     assert_pdl(launch(flag));
     assert_cuda(cudaDeviceSynchronize());
-    const bool result = *seen == 1;
-    assert_cuda(cudaFreeHost(seen));
-    assert_cuda(cudaFreeHost(flag));
-    assert_cuda(cudaStreamDestroy(stream));
-    return result;
+    return *seen == 1;
 }
 
-static void a_symbol_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream(void **)
+static const struct {
+    const char *name;
+    pdl_status (*launch)(int *flag);
+    bool runs;
+} launches[] = {
+    {"a symbol of a per-thread unit runs beside a blocking stream", launch_here, true},
+    {"a function of a per-thread unit runs beside a blocking stream", launch_function_here, true},
+    {"a chain of a per-thread unit runs beside a blocking stream", launch_chain_here, true},
+    {"a symbol of a legacy unit waits for a blocking stream", launch_from_legacy_unit, false},
+};
+
+TEST_ROWS(a_launch_on_the_null_stream, launches)
 {
-    assert_true(runs_beside_a_blocking_stream(launch_here));
+    assert_int_equal(runs_beside_a_blocking_stream(row.launch), row.runs);
 }
 
-static void a_function_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream(void **)
-{
-    assert_true(runs_beside_a_blocking_stream(launch_function_here));
-}
-
-static void a_chain_with_the_options_of_a_per_thread_unit_runs_beside_a_blocking_stream(void **)
-{
-    assert_true(runs_beside_a_blocking_stream(launch_chain_here));
-}
-
-static void a_symbol_launched_from_a_legacy_unit_waits_for_a_blocking_stream(void **)
-{
-    assert_false(runs_beside_a_blocking_stream(launch_from_legacy_unit));
-}
-
-static void a_launch_on_the_null_stream_is_captured_with_the_per_thread_stream(void **)
+TEST(a_launch_on_the_null_stream_is_captured_with_the_per_thread_stream)
 {
     pdl_status (*const launches[])(int *) = {launch_here, launch_function_here};
     int *flag = shared_value(0);
@@ -128,19 +112,9 @@ static void a_launch_on_the_null_stream_is_captured_with_the_per_thread_stream(v
         assert_cuda(cudaDeviceSynchronize());
         assert_int_equal(*flag, 0);
     }
-    assert_cuda(cudaFreeHost(flag));
 }
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_symbol_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream),
-        cmocka_unit_test(a_function_launched_from_a_per_thread_unit_runs_beside_a_blocking_stream),
-        cmocka_unit_test(
-            a_chain_with_the_options_of_a_per_thread_unit_runs_beside_a_blocking_stream),
-        cmocka_unit_test(a_symbol_launched_from_a_legacy_unit_waits_for_a_blocking_stream),
-        cmocka_unit_test(a_launch_on_the_null_stream_is_captured_with_the_per_thread_stream),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests();
 }

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Cooperative launches, clusters and dynamic shared memory do what they are for. */
+/* Cooperative launches, clusters and dynamic shared memory do what they are for, and a cooperative kernel never starts
+ * before the one in front of it has ended. */
 #include <cooperative_groups.h>
 
-#include "gpu_test.cuh"
+#include "graph_test.cuh"
 
 namespace cg = cooperative_groups;
 
-/* Each block publishes its number and, after all have, reads the one of the block after it. */
-static __global__ void exchange_in_grid(unsigned *published, unsigned *wrong)
+/* Three rounds of: each block writes its cell, the grid synchronizes, each block reads its
+ * neighbour's. Counts what was not there yet. */
+static __global__ void neighbours(unsigned *numbers, unsigned round, unsigned *wrong)
 {
     const unsigned next = (blockIdx.x + 1) % gridDim.x;
-    if (threadIdx.x == 0) {
-        if (blockIdx.x == gridDim.x - 1) {
-            spin(200000); /* the others would read too early without the barrier */
+    PDL_WAIT();
+    for (unsigned i = 0; i < 3; i++) {
+        if (threadIdx.x == 0) {
+            if (blockIdx.x == i) {
+                spin(20000); /* somebody is late */
+            }
+            numbers[blockIdx.x] = round + i;
         }
-        published[blockIdx.x] = blockIdx.x + 1;
+        cg::this_grid().sync();
+        if (threadIdx.x == 0 && PDL_LOAD(&numbers[next]) != round + i) {
+            atomicAdd(wrong, 1u);
+        }
+        cg::this_grid().sync();
     }
-    cg::this_grid().sync();
-    if (threadIdx.x == 0 && PDL_LOAD(&published[next]) != next + 1) {
-        atomicAdd(wrong, 1u);
-    }
+    PDL_LAUNCH_DEPENDENTS();
 }
 
 /* Each block reads a number from the shared memory of the other block of its cluster. */
@@ -54,15 +61,7 @@ static __global__ void fill_shared_memory(unsigned words, unsigned long long *su
     atomicAdd(sum, own);
 }
 
-/* Never launched with more than it may have; a kernel of its own, because the limit belongs to the
- * kernel. */
-static __global__ void small_shared_memory(unsigned *sink)
-{
-    extern __shared__ unsigned memory[];
-    memory[threadIdx.x] = threadIdx.x;
-    *sink = memory[0];
-}
-
+/* Of which the Runtime is told what it may have: the limit belongs to the kernel. */
 static __global__ void allowed_by_runtime(unsigned *last)
 {
     extern __shared__ unsigned memory[];
@@ -70,143 +69,164 @@ static __global__ void allowed_by_runtime(unsigned *last)
     *last = memory[100 * 1024 / 4 - 1];
 }
 
-static void a_cooperative_grid_synchronizes(void **)
+/* ---- cooperative launches ------------------------------------------------------------------- */
+
+static pdl_launch_desc cooperative_desc(unsigned blocks, unsigned threads, pdl_overlap overlap)
 {
-    int sms = 0;
-    unsigned *published;
-    unsigned *wrong = shared_value(0u);
-    assert_cuda(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
-    assert_cuda(cudaMalloc(&published, static_cast<size_t>(sms) * 2 * sizeof(*published)));
-    assert_cuda(cudaMemset(published, 0, static_cast<size_t>(sms) * 2 * sizeof(*published)));
-    pdl_launch_desc desc = pdl_launch_desc_make(static_cast<unsigned>(sms) * 2, 128);
+    pdl_launch_desc desc = pdl_launch_desc_make(blocks, threads, 0, stream, overlap);
     desc.cooperative = 1;
-    assert_pdl(pdl_launch_kernel(desc, exchange_in_grid, published, wrong));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_int_equal(*wrong, 0);
-    assert_cuda(cudaFree(published));
-    assert_cuda(cudaFreeHost(wrong));
+    return desc;
 }
 
-static void a_cooperative_grid_that_does_not_fit_is_refused_with_the_numbers(void **)
-{
-    unsigned *wrong = shared_value(0u);
-    unsigned *published = nullptr;
-    pdl_launch_desc desc = pdl_launch_desc_make(12345678, 128);
-    desc.cooperative = 1;
-    assert_refused(pdl_launch_kernel(desc, exchange_in_grid, published, wrong),
-                   PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative");
-    assert_non_null(strstr(pdl_last_error()->message, "12345678"));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaFreeHost(wrong));
-}
-
-static void the_largest_cooperative_grid_fits_and_one_block_more_does_not(void **)
+/* The largest grid that is resident at one time. */
+static unsigned largest_grid(int threads)
 {
     int sms = 0;
     int each = 0;
-    unsigned *published;
-    unsigned *wrong = shared_value(0u);
     assert_cuda(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
-    assert_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, exchange_in_grid, 1024, 0));
-    const unsigned largest = static_cast<unsigned>(sms * each);
-    assert_cuda(cudaMalloc(&published, largest * sizeof(*published)));
-    assert_cuda(cudaMemset(published, 0, largest * sizeof(*published)));
-    pdl_launch_desc desc = pdl_launch_desc_make(largest, 1024);
-    desc.cooperative = 1;
-    assert_pdl(pdl_launch_kernel(desc, exchange_in_grid, published, wrong));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_int_equal(*wrong, 0);
-    desc.grid[0]++;
-    assert_refused(pdl_launch_kernel(desc, exchange_in_grid, published, wrong),
-                   PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative");
-    assert_cuda(cudaFree(published));
-    assert_cuda(cudaFreeHost(wrong));
+    assert_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, neighbours, threads, 0));
+    return static_cast<unsigned>(sms * each);
 }
 
-static void blocks_of_a_cluster_read_each_others_shared_memory(void **)
+/* Every block wrote its last value, and none read too early. */
+static void assert_synchronized(const unsigned *numbers, unsigned blocks, const unsigned *wrong,
+                                unsigned last)
+{
+    assert_int_equal(content(wrong), 0);
+    for (const unsigned number : contents(numbers, blocks)) {
+        assert_int_equal(number, last);
+    }
+}
+
+TEST(the_largest_grid_synchronizes_in_a_stream_and_one_block_more_is_refused)
+{
+    for (const unsigned threads : {128u, 1024u}) {
+        const unsigned blocks = largest_grid(static_cast<int>(threads));
+        unsigned *numbers = device_memory<unsigned>(blocks);
+        unsigned *wrong = device_memory<unsigned>(1);
+        pdl_kernel *const kernel = kernel_of(neighbours);
+        for (const pdl_overlap overlap : {PDL_OVERLAP_NONE, PDL_OVERLAP_AUTO}) {
+            for (unsigned round = 10; round < 100; round += 10) {
+                assert_pdl(pdl_launch(kernel, cooperative_desc(blocks, threads, overlap),
+                                      PDL_ARGS(numbers, round, wrong)));
+            }
+            assert_synchronized(numbers, blocks, wrong, 92);
+        }
+        const unsigned round = 0;
+        assert_refused(pdl_launch(kernel, cooperative_desc(blocks + 1, threads, PDL_OVERLAP_AUTO),
+                                  PDL_ARGS(numbers, round, wrong)),
+                       PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative");
+    }
+}
+
+TEST(the_grid_synchronizes_in_a_chain)
+{
+    const unsigned blocks = largest_grid(1024);
+    const pdl_launch_desc desc = cooperative_desc(blocks, 128, PDL_OVERLAP_AUTO);
+    const pdl_launch_desc larger = cooperative_desc(1 << 20, 128, PDL_OVERLAP_AUTO);
+    const unsigned none = 0;
+    unsigned *numbers = device_memory<unsigned>(blocks);
+    unsigned *wrong = device_memory<unsigned>(1);
+    pdl_kernel *const kernel = kernel_of(neighbours);
+    assert_refused(
+        pdl_chain_add(chain, kernel, &larger, PDL_ARGS(numbers, none, wrong), nullptr, 0, nullptr),
+        PDL_ERROR_COOPERATIVE_TOO_LARGE, "cooperative");
+    for (unsigned i = 0; i < 3; i++) {
+        assert_pdl(pdl_chain_add(chain, kernel, &desc, PDL_ARGS(numbers, none, wrong), nullptr, 0,
+                                 nullptr));
+    }
+    assert_pdl(pdl_chain_build(chain));
+    for (unsigned turn = 1; turn <= 5; turn++) {
+        for (unsigned i = 0; i < 3; i++) {
+            const unsigned round = 1000 * turn + 10 * i;
+            assert_pdl(pdl_chain_set_args(chain, i, PDL_ARGS(numbers, round, wrong)));
+        }
+        replay();
+        assert_synchronized(numbers, blocks, wrong, 1000 * turn + 22);
+    }
+}
+
+TEST(a_cooperative_consumer_in_a_stream_does_not_overlap)
+{
+    const pdl_launch_desc desc = cooperative_desc(1, 1, PDL_OVERLAP_AUTO);
+    assert_serial(run_pairs(10,
+                            [&] {
+                                launch_first(31);
+                                assert_pdl(pdl_launch(consumer, desc, PDL_ARGS(pair_memory)));
+                            }),
+                  31);
+}
+
+TEST(a_cooperative_link_of_a_chain_does_not_overlap)
+{
+    const pdl_launch_desc desc = cooperative_desc(1, 1, PDL_OVERLAP_AUTO);
+    pdl_chain_report report = PDL_CHAIN_REPORT_INIT;
+    add_first(32);
+    assert_pdl(pdl_chain_add(chain, consumer, &desc, PDL_ARGS(pair_memory), nullptr, 0, nullptr));
+    assert_serial(replay_pairs(), 32);
+    assert_pdl(pdl_chain_explain(chain, 1, &report));
+    assert_int_equal(report.overlap_reason, PDL_REASON_COOPERATIVE);
+    assert_int_equal(census_of(chain).full, 1);
+}
+
+/* The other way round: what comes after a cooperative kernel may overlap it. */
+TEST(a_consumer_of_a_cooperative_link_is_covered_by_its_wait)
+{
+    const unsigned value = 33;
+    const pdl_launch_desc desc = cooperative_desc(1, 1, PDL_OVERLAP_NONE);
+    assert_pdl(
+        pdl_chain_add(chain, producer, &desc, PDL_ARGS(pair_memory, value), nullptr, 0, nullptr));
+    add_second(PDL_OVERLAP_AUTO);
+    for (const pair_record &run : replay_pairs()) {
+        assert_ran(run, value);
+        assert_true(covered(run));
+    }
+}
+
+/* ---- clusters and shared memory ------------------------------------------------------------- */
+
+TEST(blocks_of_a_cluster_read_each_others_shared_memory)
 {
     const unsigned blocks = 16;
-    unsigned other[blocks];
-    unsigned *from_other;
-    unsigned *cluster_blocks = shared_value(0u);
-    assert_cuda(cudaMalloc(&from_other, sizeof(other)));
+    unsigned *const cluster_blocks = cells + blocks;
     pdl_launch_desc desc = pdl_launch_desc_make(blocks, 64);
     desc.cluster[0] = 2;
-    assert_pdl(pdl_launch_kernel(desc, exchange_in_cluster, from_other, cluster_blocks));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_int_equal(*cluster_blocks, 2);
-    assert_cuda(cudaMemcpy(other, from_other, sizeof(other), cudaMemcpyDeviceToHost));
+    assert_pdl(pdl_launch_kernel(desc, exchange_in_cluster, cells, cluster_blocks));
+    assert_int_equal(content(cluster_blocks), 2);
     for (unsigned i = 0; i < blocks; i++) {
-        assert_int_equal(other[i], i ^ 1u);
+        assert_int_equal(content(cells + i), i ^ 1u);
     }
-    assert_cuda(cudaFree(from_other));
-    assert_cuda(cudaFreeHost(cluster_blocks));
 }
 
-static void more_shared_memory_than_the_kernel_may_have_is_refused_with_the_numbers(void **)
-{
-    unsigned *sink = shared_value(0u);
-    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 204800);
-    assert_refused(pdl_launch_kernel(desc, small_shared_memory, sink), PDL_ERROR_SHARED_MEMORY,
-                   "dynamic_shared_memory");
-    assert_non_null(strstr(pdl_last_error()->message, "204800"));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaFreeHost(sink));
-}
-
-static void a_kernel_allowed_200_kib_of_shared_memory_uses_them(void **)
+TEST(a_kernel_allowed_200_kib_of_shared_memory_uses_them)
 {
     const unsigned bytes = 200 * 1024;
     const unsigned words = bytes / 4;
-    pdl_kernel *kernel = nullptr;
-    unsigned long long *sum = shared_value(0ull);
+    pdl_kernel *const kernel = kernel_of(fill_shared_memory);
+    unsigned long long *sum = device_memory<unsigned long long>(1);
     const pdl_launch_desc desc = pdl_launch_desc_make(1, 256, bytes);
-    assert_pdl(pdl_kernel_from_symbol(fill_shared_memory, &kernel));
     assert_refused(pdl_launch(kernel, &desc, PDL_ARGS(words, sum)), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory");
+    assert_non_null(strstr(pdl_last_error()->message, "204800"));
+    assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1 << 20),
+                   PDL_ERROR_SHARED_MEMORY, nullptr); /* the device has no more */
     assert_pdl(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, bytes));
     assert_pdl(pdl_launch(kernel, &desc, PDL_ARGS(words, sum)));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_true(*sum == static_cast<unsigned long long>(words) * (words - 1) / 2);
-    pdl_kernel_destroy(kernel);
-    assert_cuda(cudaFreeHost(sum));
+    assert_true(content(sum) == static_cast<unsigned long long>(words) * (words - 1) / 2);
 }
 
-static void shared_memory_allowed_through_the_runtime_is_seen(void **)
+TEST(shared_memory_allowed_through_the_runtime_is_seen)
 {
-    unsigned *last = shared_value(0u);
     const pdl_launch_desc desc = pdl_launch_desc_make(1, 1, 100 * 1024);
-    assert_refused(pdl_launch_kernel(desc, allowed_by_runtime, last), PDL_ERROR_SHARED_MEMORY,
+    assert_refused(pdl_launch_kernel(desc, allowed_by_runtime, cells), PDL_ERROR_SHARED_MEMORY,
                    "dynamic_shared_memory");
     assert_cuda(cudaFuncSetAttribute(allowed_by_runtime,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024));
-    assert_pdl(pdl_launch_kernel(desc, allowed_by_runtime, last));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_int_equal(*last, 7);
-    assert_cuda(cudaFreeHost(last));
-}
-
-static void more_shared_memory_than_the_device_has_cannot_be_allowed(void **)
-{
-    pdl_kernel *kernel = nullptr;
-    assert_pdl(pdl_kernel_from_symbol(small_shared_memory, &kernel));
-    assert_refused(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 1 << 20),
-                   PDL_ERROR_SHARED_MEMORY, nullptr);
-    pdl_kernel_destroy(kernel);
+    assert_pdl(pdl_launch_kernel(desc, allowed_by_runtime, cells));
+    assert_int_equal(content(cells), 7);
 }
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cooperative_grid_synchronizes),
-        cmocka_unit_test(a_cooperative_grid_that_does_not_fit_is_refused_with_the_numbers),
-        cmocka_unit_test(the_largest_cooperative_grid_fits_and_one_block_more_does_not),
-        cmocka_unit_test(blocks_of_a_cluster_read_each_others_shared_memory),
-        cmocka_unit_test(more_shared_memory_than_the_kernel_may_have_is_refused_with_the_numbers),
-        cmocka_unit_test(a_kernel_allowed_200_kib_of_shared_memory_uses_them),
-        cmocka_unit_test(shared_memory_allowed_through_the_runtime_is_seen),
-        cmocka_unit_test(more_shared_memory_than_the_device_has_cannot_be_allowed),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests(set_up);
 }

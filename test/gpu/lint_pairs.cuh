@@ -15,49 +15,56 @@
 #error "these kernels are compiled with -DPDL_FAULT_INJECT"
 #endif
 
-/* X(pair, rule, array, right, stale, sentence): there are kernels pair_broken and pair_mended, and
+/* X(pair, mended, rule, array, right, stale, sentence): there are kernels pair_broken and mended_mended, and
  * the former breaks the rule. Every cell of the array holds `right` at the end, or `stale` where
  * something came too early. The sentence is what the test shows. lint_pairs.py reads this too. */
 #define LINT_PAIR_LIST(X)                                                                          \
-    X(plain_read, "read-before-wait", OUT, FRESH, STALE, "a read before the wait is stale")        \
-    X(vector_read, "read-before-wait", OUT, FRESH, STALE,                                          \
-      "a vector read before the wait is stale")                                                    \
-    X(async_copy, "read-before-wait", OUT, FRESH, STALE,                                           \
+    X(plain_read, plain_read, "read-before-wait", OUT, FRESH, STALE,                               \
+      "a read before the wait is stale")                                                           \
+    X(async_copy, async_copy, "read-before-wait", OUT, FRESH, STALE,                               \
       "an asynchronous copy that starts before the wait is stale")                                 \
-    X(bulk_copy, "read-before-wait", OUT, FRESH, STALE,                                            \
+    X(bulk_copy, bulk_copy, "read-before-wait", OUT, FRESH, STALE,                                 \
       "a bulk copy that starts before the wait is stale")                                          \
-    X(struct_read, "read-before-wait", OUT, FRESH, STALE,                                          \
-      "a read before the wait through a pointer in a struct is stale")                             \
-    X(function_read, "read-before-wait", OUT, FRESH, STALE,                                        \
-      "a read in a function called before the wait is stale")                                      \
-    X(variable_read, "read-before-wait", OUT, FRESH, STALE,                                        \
-      "a read of a __device__ variable before the wait is stale")                                  \
-    X(loop_read, "read-before-wait", OUT, FRESH, STALE,                                            \
-      "a read before the wait in the first turn of a loop is stale")                               \
-    X(reused_read, "read-before-wait", OUT, FRESH, STALE,                                          \
+    X(reused_read, reused_read, "read-before-wait", OUT, FRESH, STALE,                             \
       "a value read before the wait that the compiler uses again is stale")                        \
-    X(first_warp_waits, "partial-wait", OUT, FRESH, STALE,                                         \
+    X(first_warp_waits, plain_read, "partial-wait", OUT, FRESH, STALE,                             \
       "what the warps read that do not wait is stale")                                             \
-    X(first_block_waits, "partial-wait", OUT, FRESH, STALE,                                        \
+    X(first_block_waits, plain_read, "partial-wait", OUT, FRESH, STALE,                            \
       "what the blocks read that do not wait is stale")                                            \
-    X(first_thread_waits, "partial-wait", OUT, FRESH, STALE,                                       \
+    X(first_thread_waits, plain_read, "partial-wait", OUT, FRESH, STALE,                           \
       "what the threads read that do not wait is stale")                                           \
-    X(loader_warp, "partial-wait", OUT, FRESH, STALE,                                              \
+    X(loader_warp, loader_warp, "partial-wait", OUT, FRESH, STALE,                                 \
       "what a warp that does not wait loads for warps that do is stale")                           \
-    X(never_waits, "no-wait", OUT, FRESH, STALE,                                                   \
+    X(never_waits, plain_read, "no-wait", OUT, FRESH, STALE,                                       \
       "what a kernel reads that triggers and never waits is stale")                                \
-    X(flag_skips, "no-wait", OUT, FRESH, STALE,                                                    \
-      "what a kernel reads whose wait is skipped by a flag is stale")                              \
-    X(early_write, "write-before-wait", DATA, OWN, FRESH,                                          \
+    X(early_write, early_write, "write-before-wait", DATA, OWN, FRESH,                             \
       "a write before the wait is overwritten by the primary")                                     \
-    X(early_clear, "write-before-wait", COPY, KEPT, 0,                                             \
+    X(early_clear, early_clear, "write-before-wait", COPY, KEPT, 0,                                \
       "a write before the wait reaches what the primary still reads")                              \
-    X(early_atomic, "write-before-wait", DATA, FRESH + 1, FRESH,                                   \
+    X(early_atomic, early_atomic, "write-before-wait", DATA, FRESH + 1, FRESH,                     \
       "an atomic addition before the wait is lost")                                                \
-    X(const_restrict, "nc-after-wait", OUT, FRESH_WEIGHTED, STALE_WEIGHTED,                        \
+    X(const_restrict, const_restrict, "nc-after-wait", OUT, FRESH_WEIGHTED, STALE_WEIGHTED,        \
       "a const __restrict__ input read after the wait is stale")                                   \
-    X(ldg_read, "nc-after-wait", OUT, FRESH_WEIGHTED, STALE_WEIGHTED,                              \
+    X(ldg_read, ldg_read, "nc-after-wait", OUT, FRESH_WEIGHTED, STALE_WEIGHTED,                    \
       "an __ldg() after the wait is stale")
+
+/* Here the broken kernel does execute a wait, or a barrier behind one, but not in time: in another phase, in another
+ * thread, or only on the way that is not taken. */
+#define LINT_ORDER_PAIR_LIST(X)                                                                    \
+    X(block_barrier, block_barrier, "partial-wait", OUT, FRESH, STALE,                             \
+      "a barrier of the block before the first warp's wait does not order the others")             \
+    X(barrier_phase, barrier_phase, "partial-wait", OUT, FRESH, STALE,                             \
+      "a named barrier does not order in the phase before the wait")                               \
+    X(cluster_phase, cluster_phase, "partial-wait", OUT, FRESH, STALE,                             \
+      "a cluster barrier that a block arrives at before its wait does not order the other")        \
+    X(mbarrier_parity, mbarrier_parity, "partial-wait", OUT, FRESH, STALE,                         \
+      "an mbarrier that is awaited with the producer's parity does not order")                     \
+    X(mbarrier_arrival, mbarrier_arrival, "partial-wait", OUT, FRESH, STALE,                       \
+      "an mbarrier that only threads without a wait arrive at does not order")                     \
+    X(elected_lane, elected_lane, "partial-wait", OUT, FRESH, STALE,                               \
+      "what the other lanes read that no warp barrier holds is stale")                             \
+    X(later_turns, later_turns, "read-before-wait", OUT, FRESH, STALE,                             \
+      "a read in the first turn of a loop that waits in later turns is stale")
 
 /* What cells hold: STALE before the primary writes, KEPT where it does not, OWN of the secondary. */
 enum {
@@ -72,15 +79,6 @@ enum {
 constexpr unsigned blocks = 64; /* those of both kernels find room at once on any device */
 constexpr unsigned threads = 128;
 constexpr unsigned cells = blocks * threads;
-
-/* Pointers in a struct that is passed by value. */
-struct cell_arrays {
-    const unsigned *data;
-    unsigned *out;
-};
-
-/* A cell that produce() writes at the end, beside `data`. */
-__device__ unsigned published;
 
 /* ---- before the secondary ---------------------------------------------------------------------- */
 
@@ -98,7 +96,6 @@ extern "C" __global__ void prepare(const volatile unsigned *gate, unsigned *data
     kept[own] = KEPT;
     copy[own] = STALE;
     out[own] = 0;
-    published = STALE;
 }
 
 /* The primary. Launched without overlap. Its reads are as late as its writes. */
@@ -109,7 +106,6 @@ extern "C" __global__ void produce(unsigned *data, const unsigned *kept, unsigne
     PDL_LAUNCH_DEPENDENTS(); /* and sleep */
     data[own] = FRESH;
     copy[own] = kept[own];
-    published = FRESH;
 }
 
 /* ---- parts of kernels -------------------------------------------------------------------------- */
@@ -123,12 +119,6 @@ __device__ __forceinline__ unsigned own_cell()
 __device__ __forceinline__ unsigned other_cell()
 {
     return (own_cell() + cells / 2 + 1) % cells;
-}
-
-/* With an index of its own, or nvcc reads in the caller and passes the value. */
-__device__ __noinline__ unsigned read_cell(const unsigned *data, unsigned cell)
-{
-    return data[cell];
 }
 
 __device__ __forceinline__ unsigned shared_address(const void *pointer)
@@ -169,16 +159,18 @@ __device__ __forceinline__ void start_bulk_copy(unsigned *to, const unsigned *fr
                  : "memory");
 }
 
-__device__ __forceinline__ void finish_bulk_copy(unsigned long long *barrier)
+/* Parity 0 waits for the first phase to end, and 1, which is for producers, for the one before it. */
+template <unsigned Parity>
+__device__ __forceinline__ void wait_at_mbarrier(unsigned long long *barrier)
 {
     const unsigned long long begin = device_clock();
     unsigned done = 0;
     while (done == 0) {
         end_unless_in_time(begin);
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0;"
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2;"
                      " selp.u32 %0, 1, 0, p; }"
                      : "=r"(done)
-                     : "r"(shared_address(barrier))
+                     : "r"(shared_address(barrier)), "n"(Parity)
                      : "memory");
     }
 }
@@ -197,20 +189,6 @@ extern "C" __global__ void plain_read_mended(const unsigned *data, unsigned *out
     PDL_WAIT();
     const unsigned value = data[other_cell()];
     out[own_cell()] = value;
-}
-
-extern "C" __global__ void vector_read_broken(const uint4 *data, unsigned *out)
-{
-    const uint4 value = data[other_cell() / 4];
-    PDL_WAIT();
-    out[own_cell()] = (value.x + value.y + value.z + value.w) / 4;
-}
-
-extern "C" __global__ void vector_read_mended(const uint4 *data, unsigned *out)
-{
-    PDL_WAIT();
-    const uint4 value = data[other_cell() / 4];
-    out[own_cell()] = (value.x + value.y + value.z + value.w) / 4;
 }
 
 /* That the copy is waited for late does not make it a late read. */
@@ -242,7 +220,7 @@ extern "C" __global__ void bulk_copy_broken(const unsigned *data, unsigned *out)
     }
     __syncthreads();
     PDL_WAIT();
-    finish_bulk_copy(&barrier);
+    wait_at_mbarrier<0>(&barrier);
     out[own_cell()] = tile[threadIdx.x];
 }
 
@@ -258,74 +236,8 @@ extern "C" __global__ void bulk_copy_mended(const unsigned *data, unsigned *out)
     if (threadIdx.x == 0) {
         start_bulk_copy(tile, &data[blockIdx.x * threads], sizeof(tile), &barrier);
     }
-    finish_bulk_copy(&barrier);
+    wait_at_mbarrier<0>(&barrier);
     out[own_cell()] = tile[threadIdx.x];
-}
-
-extern "C" __global__ void struct_read_broken(cell_arrays arrays)
-{
-    const unsigned value = arrays.data[other_cell()];
-    PDL_WAIT();
-    arrays.out[own_cell()] = value;
-}
-
-extern "C" __global__ void struct_read_mended(cell_arrays arrays)
-{
-    PDL_WAIT();
-    const unsigned value = arrays.data[other_cell()];
-    arrays.out[own_cell()] = value;
-}
-
-extern "C" __global__ void function_read_broken(const unsigned *data, unsigned *out)
-{
-    const unsigned value = read_cell(data, other_cell());
-    PDL_WAIT();
-    out[own_cell()] = value;
-}
-
-extern "C" __global__ void function_read_mended(const unsigned *data, unsigned *out)
-{
-    PDL_WAIT();
-    const unsigned value = read_cell(data, other_cell());
-    out[own_cell()] = value;
-}
-
-extern "C" __global__ void variable_read_broken(const unsigned *, unsigned *out)
-{
-    const unsigned value = published;
-    PDL_WAIT();
-    out[own_cell()] = value;
-}
-
-extern "C" __global__ void variable_read_mended(const unsigned *, unsigned *out)
-{
-    PDL_WAIT();
-    const unsigned value = published;
-    out[own_cell()] = value;
-}
-
-extern "C" __global__ void loop_read_broken(const unsigned *data, unsigned *out)
-{
-    unsigned lowest = ~0u;
-#pragma unroll 1
-    for (unsigned i = 0; i < 4; i++) {
-        const unsigned value = data[(other_cell() + i * threads) % cells];
-        PDL_WAIT();
-        lowest = value < lowest ? value : lowest;
-    }
-    out[own_cell()] = lowest;
-}
-
-extern "C" __global__ void loop_read_mended(const unsigned *data, unsigned *out)
-{
-    unsigned lowest = ~0u;
-#pragma unroll 1
-    for (unsigned i = 0; i < 4; i++) {
-        PDL_WAIT();
-        const unsigned value = data[(other_cell() + i * threads) % cells];
-        lowest = value < lowest ? value : lowest;
-    }
-    out[own_cell()] = lowest;
 }
 
 /* A look at the old value, which may be old, and a read after the wait, which nvcc leaves out: with
@@ -359,23 +271,11 @@ extern "C" __global__ void first_warp_waits_broken(const unsigned *data, unsigne
     out[own_cell()] = data[other_cell()];
 }
 
-extern "C" __global__ void first_warp_waits_mended(const unsigned *data, unsigned *out)
-{
-    PDL_WAIT();
-    out[own_cell()] = data[other_cell()];
-}
-
 extern "C" __global__ void first_block_waits_broken(const unsigned *data, unsigned *out)
 {
     if (blockIdx.x == 0) {
         PDL_WAIT();
     }
-    out[own_cell()] = data[other_cell()];
-}
-
-extern "C" __global__ void first_block_waits_mended(const unsigned *data, unsigned *out)
-{
-    PDL_WAIT();
     out[own_cell()] = data[other_cell()];
 }
 
@@ -385,12 +285,6 @@ extern "C" __global__ void first_thread_waits_broken(const unsigned *data, unsig
     if (threadIdx.x == 0) {
         PDL_WAIT();
     }
-    out[own_cell()] = data[other_cell()];
-}
-
-extern "C" __global__ void first_thread_waits_mended(const unsigned *data, unsigned *out)
-{
-    PDL_WAIT();
     out[own_cell()] = data[other_cell()];
 }
 
@@ -430,28 +324,6 @@ extern "C" __global__ void never_waits_broken(const unsigned *data, unsigned *ou
 {
     out[own_cell()] = data[other_cell()];
     PDL_LAUNCH_DEPENDENTS();
-}
-
-extern "C" __global__ void never_waits_mended(const unsigned *data, unsigned *out)
-{
-    PDL_WAIT();
-    out[own_cell()] = data[other_cell()];
-    PDL_LAUNCH_DEPENDENTS();
-}
-
-/* The caller says that there is nothing to wait for, and is wrong. */
-extern "C" __global__ void flag_skips_broken(const unsigned *data, unsigned *out, unsigned wait)
-{
-    if (wait != 0) {
-        PDL_WAIT();
-    }
-    out[own_cell()] = data[other_cell()];
-}
-
-extern "C" __global__ void flag_skips_mended(const unsigned *data, unsigned *out, unsigned)
-{
-    PDL_WAIT();
-    out[own_cell()] = data[other_cell()];
 }
 
 /* ---- write-before-wait ------------------------------------------------------------------------- */
@@ -547,6 +419,268 @@ extern "C" __global__ void ldg_read_mended(const unsigned *weights, const unsign
     __syncthreads();
     PDL_WAIT();
     out[own_cell()] = tile[threadIdx.x] * PDL_LOAD(&data[own_cell()]);
+}
+
+/* ---- parts of kernels with barriers ------------------------------------------------------------ */
+
+/* Barrier 1 of the block; warps do not diverge where these are used. */
+__device__ __forceinline__ void arrive_at_barrier()
+{
+    asm volatile("bar.arrive 1, %0;" ::"n"(threads) : "memory");
+}
+
+__device__ __forceinline__ void wait_at_barrier()
+{
+    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+}
+
+__device__ __forceinline__ unsigned rank_in_cluster()
+{
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+__device__ __forceinline__ void arrive_at_cluster()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void wait_for_cluster()
+{
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive_at_mbarrier(unsigned long long *barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+/* ---- barriers ---------------------------------------------------------------------------------- */
+
+extern "C" __global__ void block_barrier_broken(const unsigned *data, unsigned *out)
+{
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        PDL_WAIT();
+    }
+    out[own_cell()] = data[other_cell()];
+}
+
+extern "C" __global__ void block_barrier_mended(const unsigned *data, unsigned *out)
+{
+    if (threadIdx.x < 32) {
+        PDL_WAIT();
+    }
+    __syncthreads();
+    out[own_cell()] = data[other_cell()];
+}
+
+/* The first warp comes to barrier 1 twice, before its wait and behind it. */
+extern "C" __global__ void barrier_phase_broken(const unsigned *data, unsigned *out)
+{
+    unsigned value = FRESH;
+    if (threadIdx.x < 32) {
+        arrive_at_barrier();
+        PDL_WAIT();
+        value = data[other_cell()];
+    } else {
+        wait_at_barrier();
+        value = data[other_cell()];
+    }
+    __syncthreads(); /* nobody is in two phases of barrier 1 */
+    if (threadIdx.x < 32) {
+        arrive_at_barrier();
+    } else {
+        wait_at_barrier();
+    }
+    out[own_cell()] = value;
+}
+
+extern "C" __global__ void barrier_phase_mended(const unsigned *data, unsigned *out)
+{
+    if (threadIdx.x < 32) {
+        arrive_at_barrier();
+        PDL_WAIT();
+    } else {
+        wait_at_barrier();
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        arrive_at_barrier();
+    } else {
+        wait_at_barrier();
+    }
+    out[own_cell()] = data[other_cell()];
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1)
+    cluster_phase_broken(const unsigned *data, unsigned *out)
+{
+    unsigned value;
+    if (rank_in_cluster() == 0) {
+        arrive_at_cluster();
+        PDL_WAIT();
+        value = data[other_cell()];
+        wait_for_cluster();
+    } else {
+        arrive_at_cluster();
+        wait_for_cluster();
+        value = data[other_cell()];
+    }
+    arrive_at_cluster();
+    wait_for_cluster();
+    out[own_cell()] = value;
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1)
+    cluster_phase_mended(const unsigned *data, unsigned *out)
+{
+    if (rank_in_cluster() == 0) {
+        PDL_WAIT();
+    }
+    arrive_at_cluster();
+    wait_for_cluster();
+    out[own_cell()] = data[other_cell()];
+}
+
+/* ---- mbarriers --------------------------------------------------------------------------------- */
+
+/* The first warp waits, and one of its threads arrives for all. With the producer's parity it does so at
+ * the end: a warp that came behind the arrival would wait for the next phase, which never ends. */
+template <unsigned Parity> __device__ __forceinline__ unsigned read_behind(const unsigned *data)
+{
+    __shared__ unsigned long long barrier;
+    if (threadIdx.x == 0) {
+        initialize_barrier(&barrier);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        PDL_WAIT();
+        if (Parity == 0 && threadIdx.x == 0) {
+            arrive_at_mbarrier(&barrier);
+        }
+    } else {
+        wait_at_mbarrier<Parity>(&barrier);
+    }
+    const unsigned value = data[other_cell()];
+    __syncthreads();
+    if (Parity != 0 && threadIdx.x == 0) {
+        arrive_at_mbarrier(&barrier);
+    }
+    return value;
+}
+
+extern "C" __global__ void mbarrier_parity_broken(const unsigned *data, unsigned *out)
+{
+    const unsigned value = read_behind<1>(data);
+    __syncthreads();
+    out[own_cell()] = value;
+}
+
+extern "C" __global__ void mbarrier_parity_mended(const unsigned *data, unsigned *out)
+{
+    const unsigned value = read_behind<0>(data);
+    __syncthreads();
+    out[own_cell()] = value;
+}
+
+/* The last warp arrives, as one that loads something else does. */
+extern "C" __global__ void mbarrier_arrival_broken(const unsigned *data, unsigned *out)
+{
+    __shared__ unsigned long long barrier;
+    if (threadIdx.x == 0) {
+        initialize_barrier(&barrier);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        PDL_WAIT();
+    } else if (threadIdx.x == threads - 1) {
+        arrive_at_mbarrier(&barrier);
+    }
+    wait_at_mbarrier<0>(&barrier);
+    const unsigned value = data[other_cell()];
+    __syncthreads();
+    out[own_cell()] = value;
+}
+
+extern "C" __global__ void mbarrier_arrival_mended(const unsigned *data, unsigned *out)
+{
+    __shared__ unsigned long long barrier;
+    if (threadIdx.x == 0) {
+        initialize_barrier(&barrier);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        PDL_WAIT();
+        if (threadIdx.x == 0) {
+            arrive_at_mbarrier(&barrier);
+        }
+    }
+    wait_at_mbarrier<0>(&barrier);
+    const unsigned value = data[other_cell()];
+    __syncthreads();
+    out[own_cell()] = value;
+}
+
+/* ---- threads that wait and threads that read ---------------------------------------------------- */
+
+/* Lane 0 holds its wait back until the others have read, or its warp might wait as one. */
+extern "C" __global__ void elected_lane_broken(const unsigned *data, unsigned *out)
+{
+    __shared__ volatile unsigned read[threads];
+    const unsigned next = threadIdx.x ^ 1;
+    unsigned value = FRESH;
+    read[threadIdx.x] = 0;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        const unsigned long long begin = device_clock();
+        while (read[next] == 0) {
+            end_unless_in_time(begin);
+        }
+        PDL_WAIT();
+    } else {
+        value = data[other_cell()];
+        read[threadIdx.x] = value;
+    }
+    __syncthreads();
+    out[own_cell()] = value;
+}
+
+extern "C" __global__ void elected_lane_mended(const unsigned *data, unsigned *out)
+{
+    if (threadIdx.x % 32 == 0) {
+        PDL_WAIT();
+    }
+    __syncwarp();
+    out[own_cell()] = data[other_cell()];
+}
+
+/* ---- conditions -------------------------------------------------------------------------------- */
+
+template <unsigned Turn>
+__device__ __forceinline__ void lowest_of(const unsigned *data, unsigned *out, unsigned turns)
+{
+    unsigned lowest = ~0u;
+#pragma unroll 1
+    for (unsigned i = 0; i < turns; i++) {
+        if (i == Turn) {
+            PDL_WAIT();
+        }
+        const unsigned value = data[(other_cell() + i * threads) % cells];
+        lowest = value < lowest ? value : lowest;
+    }
+    out[own_cell()] = lowest;
+}
+
+extern "C" __global__ void later_turns_broken(const unsigned *data, unsigned *out)
+{
+    lowest_of<1>(data, out, 4);
+}
+
+extern "C" __global__ void later_turns_mended(const unsigned *data, unsigned *out)
+{
+    lowest_of<0>(data, out, 4);
 }
 
 #endif /* PDL_TEST_LINT_PAIRS_CUH */

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What `pdltool lint` says about the pairs of kernels that lint_pairs_test.cu runs on a device.
 
-Reads the lists of pairs in headers and compiles the last header, which includes the others, to PTX: lint
-must find the rule of each pair in the broken kernel, at its source, and nothing above a note in any other
-kernel. Needs no device.
+Reads the lists of pairs in the header and compiles it to PTX: lint must find the rule of each pair in the broken kernel, at
+its source, and nothing above a note in any other kernel. Needs no device.
 """
 
 import argparse
@@ -16,17 +15,15 @@ import tempfile
 from pathlib import Path
 
 HARMLESS = "note"
-OVERLAPPED = ("flag_skips*", "told_not_to*")  # that they never wait is right unless they are launched so
 
 
 def read_pairs(source):
-    """The list of pairs: a dictionary from name to rule."""
-    begin = re.search(r"#define LINT_\w*PAIR_LIST\(X\)", source).start()
-    end = re.compile(r"[^\\]\n").search(source, begin).end()
-    pairs = re.findall(r'\bX\((\w+),\s*"([\w-]+)"', source[begin:end])
-    if len(pairs) != len(dict(pairs)) or not pairs:
-        raise SystemExit("the list of pairs is empty or has one twice")
-    return dict(pairs)
+    """The pairs of the lists: the rule of each broken kernel, and the mended ones."""
+    pairs = re.findall(r'\bX\((\w+), (\w+), "([\w-]+)"', source)
+    broken = {f"{name}_broken": rule for name, _, rule in pairs}
+    if len(pairs) != len(broken) or not pairs:
+        raise SystemExit("the lists of pairs are empty or have one twice")
+    return broken, {f"{mended}_mended" for _, mended, _ in pairs}
 
 
 def source_lines(source, kernel):
@@ -49,8 +46,7 @@ def compile_ptx(nvcc, include, source, ptx):
 def lint(pdltool, ptx):
     """Findings by kernel."""
     command = [pdltool, "lint", "--json", "--level", "note", "--fail-on", "never"]
-    command += [f"--overlapped={pattern}" for pattern in OVERLAPPED] + [ptx]
-    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    result = subprocess.run([*command, ptx], stdout=subprocess.PIPE, check=True)
     found = {}
     for finding in json.loads(result.stdout)["findings"]:
         found.setdefault(finding["kernel"], []).append(finding)
@@ -61,11 +57,10 @@ def in_words(findings):
     return ", ".join(f"{f['level']} {f['rule']}" for f in findings) or "nothing"
 
 
-def check(sources, kernels, found):
+def check(name, source, kernels, found):
     """Yields what is wrong."""
-    pairs = {name: rule for source in sources.values() for name, rule in read_pairs(source).items()}
-    broken = {f"{name}_broken": rule for name, rule in pairs.items()}
-    expected = set(broken) | {f"{name}_mended" for name in pairs} | {"prepare", "produce"}
+    broken, mended = read_pairs(source)
+    expected = set(broken) | mended | {"prepare", "produce"}
     if set(kernels) != expected:
         yield f"the kernels are not those of the lists: {sorted(set(kernels) ^ expected)}"
     for stray in sorted(set(found) - set(kernels)):
@@ -81,10 +76,9 @@ def check(sources, kernels, found):
         if not named:
             yield f"{kernel}: {in_words(open_findings)}, and it should have {broken[kernel]} above a note"
             continue
-        file_name = next(name for name, source in sources.items() if f" {kernel}(" in source)
-        lines = source_lines(sources[file_name], kernel)
+        lines = source_lines(source, kernel)
         places = [p for f in named for p in f["places"]]
-        if not any(p["line"] in lines and Path(p["file"]).name == file_name for p in places):
+        if not any(p["line"] in lines and Path(p["file"]).name == name for p in places):
             yield f"{kernel}: {broken[kernel]} is not found in lines {lines[0]} to {lines[-1]}: {places}"
 
 
@@ -93,14 +87,13 @@ def main():
     parser.add_argument("--nvcc", required=True)
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", required=True)
-    parser.add_argument("source", type=Path, nargs="+")
+    parser.add_argument("source", type=Path)
     options = parser.parse_args()
-    sources = {path.name: path.read_text(encoding="utf-8") for path in options.source}
     with tempfile.TemporaryDirectory() as directory:
         ptx = str(Path(directory) / "lint_pairs.ptx")
-        kernels = compile_ptx(options.nvcc, options.include, options.source[-1], ptx)
+        kernels = compile_ptx(options.nvcc, options.include, options.source, ptx)
         found = lint(options.pdltool, ptx)
-    wrong = list(check(sources, kernels, found))
+    wrong = list(check(options.source.name, options.source.read_text(encoding="utf-8"), kernels, found))
     for line in wrong:
         print(line, file=sys.stderr)
     if not wrong:

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiled to PTX for compute_80 and to nothing else. */
+#include <pdl/device.cuh>
+
+#include "in_time.cuh"
 #include "overlap_kernels.cuh"
 
 static __global__ void second_old(pair_times *times)

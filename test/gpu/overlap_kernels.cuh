@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A pair of kernels that show whether they overlap, compiled for 9.0 and once more for 8.0 alone.
- */
+/* The second of a pair of kernels that show whether they overlap, as code for compute capability 8.0. */
 #ifndef PDL_TEST_OVERLAP_KERNELS_CUH
 #define PDL_TEST_OVERLAP_KERNELS_CUH
-
-#include "gpu_test.cuh"
 
 /* Times of device_clock(). */
 struct pair_times {
@@ -13,7 +10,7 @@ struct pair_times {
     unsigned long long second_after_wait;
 };
 
-/* The secondary as code for compute capability 8.0, which the driver compiles for the device. */
+/* The driver compiles it for the device. */
 typedef void (*second_kernel)(pair_times *times);
 second_kernel second_for_80(void);
 

@@ -1,78 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /* pdl_overlap_query() against the driver's occupancy calculator, over many configurations of a
  * kernel, and against what two kernels do on the device: when each block of theirs started and
- * ended, and on which SM.
- *
- * With --json FILE, everything that was compared is written there. */
+ * ended, and on which SM. */
 #include "overlap_query_kernels.cuh"
 
 #include <algorithm>
 #include <map>
 #include <string>
-#include <vector>
 
 #include <pdl/overlap.h>
 
 /* ---- what the tests share ------------------------------------------------------------------- */
 
-struct fixture {
+static struct {
     cudaStream_t stream;
     cudaStream_t other_stream;
     unsigned *input; /* zeros */
     unsigned *output;
     stamp *stamps[2];
     pdl_kernel *kernels[kernel_count];
-    pdl_kernel *all_barriers;
     pdl_device_info device;
-};
-
-static fixture fix;
-static const char *json_path;
-static std::string json; /* members of the document */
+} fix;
 
 static const unsigned most_blocks = 1u << 16;
 
-static int set_up(void **)
+static void set_up(void)
 {
     fix.device = PDL_DEVICE_INFO_INIT;
     assert_pdl(pdl_device_get(0, &fix.device));
-    assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
-    assert_cuda(cudaStreamCreateWithFlags(&fix.other_stream, cudaStreamNonBlocking));
-    const size_t input_size = /* %smid may be beyond the number of SMs */
-        2 * static_cast<size_t>(fix.device.multiprocessor_count) * line_of_sm * sizeof(*fix.input);
-    assert_cuda(cudaMalloc(&fix.input, input_size));
-    assert_cuda(cudaMemset(fix.input, 0, input_size));
-    assert_cuda(cudaMalloc(&fix.output, sizeof(*fix.output)));
+    fix.stream = new_stream();
+    fix.other_stream = new_stream();
+    fix.input = device_memory<unsigned>(/* %smid may be beyond the number of SMs */
+                                        2 * static_cast<size_t>(fix.device.multiprocessor_count) *
+                                        line_of_sm);
+    fix.output = device_memory<unsigned>(1);
     for (stamp *&stamps : fix.stamps) {
-        assert_cuda(cudaMalloc(&stamps, most_blocks * sizeof(*stamps)));
+        stamps = device_memory<stamp>(most_blocks);
     }
     for (size_t i = 0; i < kernel_count; i++) {
         cudaFuncAttributes attributes;
         assert_cuda(cudaFuncGetAttributes(&attributes, kernels[i]));
-        assert_pdl(pdl_kernel_from_symbol(kernels[i], &fix.kernels[i]));
+        fix.kernels[i] = kernel_of(kernels[i]);
         assert_pdl(pdl_kernel_set_attribute(
             fix.kernels[i], PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY,
             static_cast<uint32_t>(fix.device.shared_memory_per_block_optin) -
                 static_cast<uint32_t>(attributes.sharedSizeBytes)));
     }
-    assert_pdl(pdl_kernel_from_symbol(with_all_barriers, &fix.all_barriers));
-    return 0;
-}
-
-static int tear_down(void **)
-{
-    pdl_kernel_destroy(fix.all_barriers);
-    for (pdl_kernel *kernel : fix.kernels) {
-        pdl_kernel_destroy(kernel);
-    }
-    for (stamp *stamps : fix.stamps) {
-        assert_cuda(cudaFree(stamps));
-    }
-    assert_cuda(cudaFree(fix.output));
-    assert_cuda(cudaFree(fix.input));
-    assert_cuda(cudaStreamDestroy(fix.other_stream));
-    assert_cuda(cudaStreamDestroy(fix.stream));
-    return 0;
 }
 
 static void set_carveout(size_t kernel, int percent)
@@ -84,16 +57,6 @@ static void set_carveout(size_t kernel, int percent)
 static pdl_launch_desc desc_of(unsigned blocks, unsigned threads, unsigned dynamic)
 {
     return pdl_launch_desc_make(blocks, threads, dynamic, fix.stream, PDL_OVERLAP_AUTO);
-}
-
-__attribute__((format(printf, 1, 2))) static std::string text_of(const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    return text;
 }
 
 static const pdl_condition_report *condition_of(const pdl_overlap_report &report,
@@ -144,7 +107,7 @@ static void compare_one(size_t kernel, unsigned threads, unsigned dynamic, int c
     }
 }
 
-static void blocks_on_an_sm_are_counted_as_the_driver_counts_them(void **)
+TEST(blocks_on_an_sm_are_counted_as_the_driver_counts_them)
 {
     static const unsigned threads[] = {32,  33,  63,  64,  95,  96,  127, 128, 129,  160, 191,
                                        192, 224, 255, 256, 257, 288, 320, 383, 384,  447, 511,
@@ -169,25 +132,22 @@ static void blocks_on_an_sm_are_counted_as_the_driver_counts_them(void **)
     set_carveout(0, -1);
     print_message("occupancy: %u configurations agreed, %u disagreed, %u were no launches\n",
                   count.agreed, count.disagreed, count.refused);
-    json += text_of("  \"occupancy\": {\"agreed\": %u, \"disagreed\": %u, \"refused\": %u},\n",
-                    count.agreed, count.disagreed, count.refused);
     assert_true(count.agreed + count.disagreed >= 500);
     assert_int_equal(count.disagreed, 0);
 }
 
 /* The library is not told how many barriers a kernel takes. Where the driver counts them, the two
  * disagree, and that is what the query has to say. */
-static void a_count_that_the_driver_does_not_share_is_unknown(void **)
+TEST(a_count_that_the_driver_does_not_share_is_unknown)
 {
     pdl_overlap_report report = PDL_OVERLAP_REPORT_INIT;
     const pdl_launch_desc desc = desc_of(1, 32, 0);
     int driver = 0;
     assert_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&driver, with_all_barriers, 32, 0));
-    assert_pdl(pdl_overlap_query(fix.all_barriers, &desc, fix.kernels[0], &desc, 0, &report));
+    assert_pdl(
+        pdl_overlap_query(kernel_of(with_all_barriers), &desc, fix.kernels[0], &desc, 0, &report));
     print_message("16 barriers a block: the driver says %d blocks, without barriers it is %u\n",
                   driver, report.primary_per_sm);
-    json += text_of("  \"barriers\": {\"driver\": %d, \"without\": %u},\n", driver,
-                    report.primary_per_sm);
     const bool same = static_cast<unsigned>(driver) == report.primary_per_sm;
     assert_int_equal(condition_of(report, PDL_CONDITION_OCCUPANCY)->met,
                      same ? PDL_YES : PDL_UNKNOWN);
@@ -415,23 +375,15 @@ static const char *name_of(uint32_t known)
     return known == PDL_YES ? "yes" : known == PDL_NO ? "no" : "unknown";
 }
 
-static std::string json_of(const launch &launch)
-{
-    pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    assert_pdl(pdl_kernel_get(fix.kernels[launch.kernel], 0, &info));
-    return text_of("{\"blocks\": %u, \"threads\": %u, \"registers\": %d, \"static\": %d, "
-                   "\"dynamic\": %u, \"carveout\": %d}",
-                   launch.blocks, launch.threads, info.registers_per_thread,
-                   info.static_shared_memory, launch.dynamic, launch.carveout);
-}
-
 static std::string row_of(const launch &launch)
 {
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
     assert_pdl(pdl_kernel_get(fix.kernels[launch.kernel], 0, &info));
-    return text_of(
-        "%5u x %4u %3d r %6u B %4d%%", launch.blocks, launch.threads, info.registers_per_thread,
-        static_cast<unsigned>(info.static_shared_memory) + launch.dynamic, launch.carveout);
+    char text[96];
+    snprintf(text, sizeof(text), "%5u x %4u %3d r %6u B %4d%%", launch.blocks, launch.threads,
+             info.registers_per_thread,
+             static_cast<unsigned>(info.static_shared_memory) + launch.dynamic, launch.carveout);
+    return text;
 }
 
 struct tally {
@@ -441,45 +393,11 @@ struct tally {
     unsigned one_wave_disagreed;
     unsigned full, full_disagreed; /* primaries that fill the device, and those that had another
                                     * number of blocks on an SM than was said */
-    std::string rows;
 };
 
 static uint64_t full_wave(const pdl_overlap_report &report)
 {
     return static_cast<uint64_t>(report.sms) * report.primary_per_sm;
-}
-
-static std::string json_of(const range &range)
-{
-    return range.seen ? text_of("[%u, %u]", range.fewest, range.most) : "null";
-}
-
-static void add_row(const pair &pair, const pdl_overlap_report &report, const observation &seen,
-                    const char *outcome, bool room, std::string *rows)
-{
-    *rows +=
-        text_of("%s    {\"kind\": \"%s\", \"primary\": %s, \"secondary\": %s, \"triggers\": %s,\n",
-                rows->empty() ? "" : ",\n", pair.kind, json_of(pair.first).c_str(),
-                json_of(pair.second).c_str(), pair.triggers ? "true" : "false");
-    *rows +=
-        text_of("     \"said\": {\"overlap\": \"%s\", \"waves\": %u, \"per_sm\": %u, "
-                "\"most_on_sm\": %u, \"fewest_on_sm\": %u, \"beside_most\": [%u, %u], "
-                "\"beside_fewest\": [%u, %u], \"first_out\": \"%s\",\n",
-                name_of(report.overlap), report.primary_waves, report.primary_per_sm,
-                report.most_on_sm, report.fewest_on_sm, report.fit_beside_most,
-                report.may_fit_beside_most, report.fit_beside_fewest, report.may_fit_beside_fewest,
-                pdl_condition_name(static_cast<pdl_condition>(report.first_out)));
-    *rows += text_of("      \"message\": \"%s\"},\n", report.message);
-    *rows += text_of("     \"seen\": {\"runs\": %d, \"overlapped_after_shared\": %d, "
-                     "\"overlapped_after_l1\": %d, \"resident\": %u, ",
-                     runs_of_pair, seen.early_runs[0], seen.early_runs[1], seen.resident);
-    *rows += text_of("\"most_on_sm\": %s, \"beside_most\": %s, \"beside_fewest\": %s, "
-                     "\"before_first_end\": %u, \"before_last_end\": %u, \"ends_apart_ns\": %u},\n",
-                     json_of(seen.most_on_sm).c_str(), json_of(seen.beside_most).c_str(),
-                     json_of(seen.beside_fewest).c_str(), seen.early, seen.early + seen.in_tail,
-                     seen.spread_ns);
-    *rows += text_of("     \"outcome\": \"%s\", \"room_as_said\": %s}", outcome,
-                     room ? "true" : "false");
 }
 
 static void compare_pair(const pair &pair, tally *tally)
@@ -519,7 +437,6 @@ static void compare_pair(const pair &pair, tally *tally)
         seen.beside_fewest.most, report.fewest_on_sm, seen.early, seen.in_tail, seen.spread_ns,
         seen.resident, report.primary_per_sm, outcomes[static_cast<int>(outcome)],
         room || report.overlap == PDL_NO ? "" : ", other room than said");
-    add_row(pair, report, seen, outcomes[static_cast<int>(outcome)], room, &tally->rows);
 }
 
 /* ---- which pairs ---------------------------------------------------------------------------- */
@@ -605,7 +522,7 @@ static std::vector<pair> spoiled_pairs()
     return pairs;
 }
 
-static void what_is_said_of_a_pair_is_what_the_device_does(void **)
+TEST(what_is_said_of_a_pair_is_what_the_device_does)
 {
     static const int mixed[][2] = {{50, 100}, {100, 50}, {0, 100},  {100, 0},
                                    {25, 25},  {0, 0},    {-1, 100}, {100, -1}};
@@ -628,51 +545,12 @@ static void what_is_said_of_a_pair_is_what_the_device_does(void **)
                   "blocks on an SM than said\n",
                   tally.agreed, tally.disagreed, tally.open, tally.room_agreed,
                   tally.room_disagreed, tally.full, tally.full_disagreed);
-    json += text_of("  \"pairs\": {\"agreed\": %u, \"disagreed\": %u, \"open\": %u, "
-                    "\"room_agreed\": %u, \"room_disagreed\": %u, \"full\": %u, "
-                    "\"full_disagreed\": %u, \"rows\": [\n",
-                    tally.agreed, tally.disagreed, tally.open, tally.room_agreed,
-                    tally.room_disagreed, tally.full, tally.full_disagreed) +
-            tally.rows + "\n  ]}\n";
     assert_if_concurrent(tally.agreed >= 50);
     assert_if_concurrent(tally.disagreed == 0);
     assert_if_concurrent(tally.one_wave_disagreed == 0);
 }
 
-/* ---- the program ---------------------------------------------------------------------------- */
-
-static bool write_json(void)
+int main()
 {
-    FILE *file = fopen(json_path, "w");
-    if (file == nullptr) {
-        perror(json_path);
-        return false;
-    }
-    fprintf(file, "{\n  \"device\": \"%s\",\n  \"driver\": %d,\n%s}\n", fix.device.name,
-            fix.device.driver_version, json.c_str());
-    return fclose(file) == 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_on_an_sm_are_counted_as_the_driver_counts_them),
-        cmocka_unit_test(a_count_that_the_driver_does_not_share_is_unknown),
-        cmocka_unit_test(what_is_said_of_a_pair_is_what_the_device_does),
-    };
-    if (argc == 3 && strcmp(argv[1], "--json") == 0) {
-        json_path = argv[2];
-    } else if (argc > 1) {
-        fprintf(stderr, "usage: %s [--json FILE]\n", argv[0]);
-        return 2;
-    }
-    const int unavailable = no_device();
-    if (unavailable != 0) {
-        return unavailable;
-    }
-    const int failed = cmocka_run_group_tests(tests, set_up, tear_down);
-    if (json_path != nullptr && !write_json()) {
-        return 1;
-    }
-    return failed;
+    return run_gpu_tests(set_up);
 }

@@ -3,7 +3,6 @@
  * every device. With two devices or more, on all of them. */
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <pdl/rtc.h>
 
@@ -27,38 +26,24 @@ extern "C" __global__ void careless(float *to, float by)
 }
 )";
 
-struct memory {
-    pdl_rtc_cache *cache;
-    cudaStream_t stream;
-    float *floats;
-};
-static memory on;
+static pdl_rtc_cache *cache;
+static cudaStream_t stream;
+static float *floats;
 
-static int set_up(void **)
+static void set_up(void)
 {
     pdl_rtc_cache_desc desc = PDL_RTC_CACHE_DESC_INIT;
     desc.flags = PDL_RTC_CACHE_MEMORY_ONLY;
-    assert_pdl(pdl_rtc_cache_create(&desc, &on.cache));
-    assert_cuda(cudaSetDevice(0));
-    assert_cuda(cudaStreamCreateWithFlags(&on.stream, cudaStreamNonBlocking));
-    assert_cuda(cudaMalloc(&on.floats, n * sizeof(float)));
-    return 0;
+    assert_pdl(pdl_rtc_cache_create(&desc, &cache));
+    undo_later([] { pdl_rtc_cache_destroy(cache); });
+    stream = new_stream();
+    floats = device_memory<float>(n);
 }
 
-static int tear_down(void **)
-{
-    assert_cuda(cudaSetDevice(0));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaFree(on.floats));
-    assert_cuda(cudaStreamDestroy(on.stream));
-    pdl_rtc_cache_destroy(on.cache);
-    return 0;
-}
-
-static pdl_kernel *kernel_of(const char *name, const pdl_rtc_options *options)
+static pdl_kernel *compile(const char *name, const pdl_rtc_options *options)
 {
     pdl_kernel *kernel = nullptr;
-    assert_pdl(pdl_rtc_kernel(on.cache, text, name, options, &kernel));
+    assert_pdl(pdl_rtc_kernel(cache, text, name, options, &kernel));
     return kernel;
 }
 
@@ -67,57 +52,57 @@ static float run_twice(pdl_kernel *kernel, float by)
 {
     const std::vector<float> ones(n, 1.0f);
     std::vector<float> got(n);
-    void *args[] = {&on.floats, &by};
-    const pdl_launch_desc desc = pdl_launch_desc_make(n / 256, 256, 0, on.stream, PDL_OVERLAP_AUTO);
-    assert_cuda(cudaMemcpy(on.floats, ones.data(), n * sizeof(float), cudaMemcpyHostToDevice));
+    void *args[] = {&floats, &by};
+    const pdl_launch_desc desc = pdl_launch_desc_make(n / 256, 256, 0, stream, PDL_OVERLAP_AUTO);
+    assert_cuda(cudaMemcpy(floats, ones.data(), n * sizeof(float), cudaMemcpyHostToDevice));
     assert_pdl(pdl_launch(kernel, &desc, args));
     assert_pdl(pdl_launch(kernel, &desc, args));
-    assert_cuda(cudaStreamSynchronize(on.stream));
-    assert_cuda(cudaMemcpy(got.data(), on.floats, n * sizeof(float), cudaMemcpyDeviceToHost));
+    assert_cuda(cudaStreamSynchronize(stream));
+    assert_cuda(cudaMemcpy(got.data(), floats, n * sizeof(float), cudaMemcpyDeviceToHost));
     for (const float value : got) {
         assert_true(value == got[0]);
     }
     return got[0];
 }
 
-static void a_template_runs_by_its_name(void **)
+TEST(a_template_runs_by_its_name)
 {
-    assert_true(run_twice(kernel_of("scale<float, 1>", nullptr), 3.0f) == 9.0f);
-    assert_true(run_twice(kernel_of("scale<float, 2>", nullptr), 3.0f) == 81.0f);
+    assert_true(run_twice(compile("scale<float, 1>", nullptr), 3.0f) == 9.0f);
+    assert_true(run_twice(compile("scale<float, 2>", nullptr), 3.0f) == 81.0f);
 }
 
-static void every_output_runs(void **)
+TEST(every_output_runs)
 {
     const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
     for (const uint32_t output : outputs) {
         pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
         options.output = output;
-        assert_true(run_twice(kernel_of("scale<float, 1>", &options), 5.0f) == 25.0f);
+        assert_true(run_twice(compile("scale<float, 1>", &options), 5.0f) == 25.0f);
     }
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     options.target = "compute_90";
-    assert_true(run_twice(kernel_of("scale<float, 1>", &options), 7.0f) == 49.0f);
+    assert_true(run_twice(compile("scale<float, 1>", &options), 7.0f) == 49.0f);
     options.target = "sm_90a";
-    assert_true(run_twice(kernel_of("scale<float, 1>", &options), 2.0f) == 4.0f);
+    assert_true(run_twice(compile("scale<float, 1>", &options), 2.0f) == 4.0f);
 }
 
-static void what_the_code_does_decides_on_overlap(void **)
+TEST(what_the_code_does_decides_on_overlap)
 {
     const uint32_t outputs[] = {PDL_RTC_CUBIN, PDL_RTC_PTX};
-    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, on.stream, PDL_OVERLAP_AUTO);
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, stream, PDL_OVERLAP_AUTO);
     for (const uint32_t output : outputs) {
         pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
         options.output = output;
         pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
         pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-        pdl_kernel *const waits = kernel_of("scale<float, 1>", &options);
+        pdl_kernel *const waits = compile("scale<float, 1>", &options);
         assert_pdl(pdl_kernel_get(waits, 0, &info));
         assert_int_equal(info.waits, PDL_YES);
         assert_int_equal(info.triggers, PDL_YES);
         assert_pdl(pdl_launch_explain(waits, &desc, &report));
         assert_int_equal(report.overlap_reason, PDL_REASON_GRANTED);
 
-        pdl_kernel *const careless = kernel_of("careless", &options);
+        pdl_kernel *const careless = compile("careless", &options);
         assert_pdl(pdl_kernel_get(careless, 0, &info));
         assert_int_equal(info.waits, PDL_NO);
         assert_pdl(pdl_launch_explain(careless, &desc, &report));
@@ -125,40 +110,40 @@ static void what_the_code_does_decides_on_overlap(void **)
     }
 }
 
-static void code_for_compute_80_does_not_overlap(void **)
+TEST(code_for_compute_80_does_not_overlap)
 {
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     options.target = "compute_80";
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
-    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, on.stream, PDL_OVERLAP_AUTO);
-    pdl_kernel *const kernel = kernel_of("scale<float, 1>", &options);
+    const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, stream, PDL_OVERLAP_AUTO);
+    pdl_kernel *const kernel = compile("scale<float, 1>", &options);
     assert_pdl(pdl_launch_explain(kernel, &desc, &report));
     assert_int_not_equal(report.overlap_reason, PDL_REASON_GRANTED);
     assert_true(run_twice(kernel, 3.0f) == 9.0f);
 }
 
-static void code_that_the_device_cannot_run_is_refused(void **)
+TEST(code_that_the_device_cannot_run_is_refused)
 {
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     pdl_kernel *kernel = nullptr;
     pdl_device_info info = PDL_DEVICE_INFO_INIT;
     assert_pdl(pdl_device_get(0, &info));
     options.target = info.compute_capability_major == 8 ? "sm_90" : "sm_80";
-    pdl_status status = pdl_rtc_kernel(on.cache, text, "careless", &options, &kernel);
+    pdl_status status = pdl_rtc_kernel(cache, text, "careless", &options, &kernel);
     if (status == PDL_SUCCESS) { /* the driver looks when the code is needed */
         const float by = 1.0f;
-        void *args[] = {&on.floats, const_cast<float *>(&by)};
-        const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, on.stream, PDL_OVERLAP_NONE);
+        void *args[] = {&floats, const_cast<float *>(&by)};
+        const pdl_launch_desc desc = pdl_launch_desc_make(1, 32, 0, stream, PDL_OVERLAP_NONE);
         status = pdl_launch(kernel, &desc, args);
     }
     expect_pdl(status, PDL_ERROR_NO_KERNEL_IMAGE, "a cubin for another device", __FILE__, __LINE__);
 }
 
-static void one_kernel_serves_every_device(void **)
+TEST(one_kernel_serves_every_device)
 {
     int count = 0;
     assert_cuda(cudaGetDeviceCount(&count));
-    pdl_kernel *const kernel = kernel_of("scale<float, 3>", nullptr);
+    pdl_kernel *const kernel = compile("scale<float, 3>", nullptr);
     const float by = 2.0f;
     for (int device = 0; device < count; device++) {
         float *floats = nullptr;
@@ -175,7 +160,7 @@ static void one_kernel_serves_every_device(void **)
         assert_true(got == 8.0f);
         assert_cuda(cudaFree(floats));
         pdl_kernel *same = nullptr;
-        assert_pdl(pdl_rtc_kernel(on.cache, text, "scale<float, 3>", nullptr, &same));
+        assert_pdl(pdl_rtc_kernel(cache, text, "scale<float, 3>", nullptr, &same));
         if (device == 0) {
             assert_ptr_equal(same, kernel);
         }
@@ -184,7 +169,7 @@ static void one_kernel_serves_every_device(void **)
     print_message("on %d device(s)\n", count);
 }
 
-static void threads_get_one_kernel_and_launch_it(void **)
+TEST(threads_get_one_kernel_and_launch_it)
 {
     std::vector<std::thread> threads;
     std::vector<pdl_kernel *> kernels(16);
@@ -193,7 +178,7 @@ static void threads_get_one_kernel_and_launch_it(void **)
         threads.emplace_back([&, i] {
             cudaSetDevice(0);
             cudaFree(nullptr);
-            statuses[i] = pdl_rtc_kernel(on.cache, text, "scale<float, 5>", nullptr, &kernels[i]);
+            statuses[i] = pdl_rtc_kernel(cache, text, "scale<float, 5>", nullptr, &kernels[i]);
         });
     }
     for (std::thread &thread : threads) {
@@ -205,24 +190,11 @@ static void threads_get_one_kernel_and_launch_it(void **)
     }
     assert_true(run_twice(kernels[0], 2.0f) == 1024.0f);
     pdl_rtc_stats stats = PDL_RTC_STATS_INIT;
-    assert_pdl(pdl_rtc_cache_stats(on.cache, &stats));
+    assert_pdl(pdl_rtc_cache_stats(cache, &stats));
     assert_true(stats.misses + stats.failures > 0);
 }
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_template_runs_by_its_name),
-        cmocka_unit_test(every_output_runs),
-        cmocka_unit_test(what_the_code_does_decides_on_overlap),
-        cmocka_unit_test(code_for_compute_80_does_not_overlap),
-        cmocka_unit_test(code_that_the_device_cannot_run_is_refused),
-        cmocka_unit_test(one_kernel_serves_every_device),
-        cmocka_unit_test(threads_get_one_kernel_and_launch_it),
-    };
-    const int skipped = no_device();
-    if (skipped != 0) {
-        return skipped;
-    }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return run_gpu_tests(set_up);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Element-wise kernels of any types, compiled at run time: eleven operators, every type in memory to
+/* Element-wise kernels of any types, compiled at run time: four operators, every type in memory to
  * every other, written or added, with pointers and rows of any alignment. Each result is checked.
  *
- *   gpu_rtc_unary [--all] [--target sm_90] [--threads N]
+ *   gpu_rtc_unary [--all]
  *
  * --all takes all 15 types in place of 5.
  */
@@ -15,6 +15,90 @@
 
 #include "../../tools/bench/common.cuh"
 #include "rtc_reference.cuh"
+
+/* The text that is compiled: operators, and the one kernel that they go through. An operator gets its argument as the
+ * type that values of the input are computed with (float, double, int, unsigned, long long or unsigned long long) and
+ * returns what it likes. All of them are exact, so that the host computes the same. */
+static const char unary_text[] = R"(
+#include <pdl/device.cuh>
+#include <pdl/vector.cuh>
+
+struct identity {
+    template <typename C> __device__ C operator()(C x) const { return x; }
+};
+struct reciprocal { /* of a floating type that suits the argument */
+    template <typename C> __device__ typename pdl_real<C>::type operator()(C from) const
+    {
+        typedef typename pdl_real<C>::type R;
+        return R(1) / static_cast<R>(from);
+    }
+};
+struct negative {
+    __device__ float operator()(float x) const { return -x; }
+    __device__ double operator()(double x) const { return -x; }
+    __device__ long long operator()(int x) const { return -static_cast<long long>(x); }
+    __device__ long long operator()(unsigned x) const { return -static_cast<long long>(x); }
+    __device__ long long operator()(long long x) const { return -x; }
+    __device__ long long operator()(unsigned long long x) const
+    {
+        return x > 0x7fffffffffffffffull ? -0x7fffffffffffffffll - 1 : -static_cast<long long>(x);
+    }
+};
+struct square { /* exact, but of integers of 64 bits, which it makes double */
+    __device__ float operator()(float x) const { return x * x; }
+    __device__ double operator()(double x) const { return x * x; }
+    __device__ long long operator()(int x) const { return static_cast<long long>(x) * x; }
+    __device__ unsigned long long operator()(unsigned x) const
+    {
+        return static_cast<unsigned long long>(x) * x;
+    }
+    __device__ double operator()(long long x) const { return (*this)(static_cast<double>(x)); }
+    __device__ double operator()(unsigned long long x) const
+    {
+        return (*this)(static_cast<double>(x));
+    }
+};
+
+template <typename Op, typename In, typename Out, int Width, int Unroll, int Mode>
+__global__ void unary(long long rows, long long columns, Out *out, long long out_stride,
+                      const In *in, long long in_stride)
+{
+    PDL_WAIT();
+    PDL_LAUNCH_DEPENDENTS();
+    pdl_vector_map<Width, Unroll, Mode>(rows, columns, Op(), pdl_vector_out(out, out_stride),
+                                        pdl_vector_in(in, in_stride));
+}
+)";
+
+enum unary_operator { IDENTITY, RECIPROCAL, NEGATIVE, SQUARE, OPERATORS };
+
+/* As the text names them. */
+static const char *const unary_names[OPERATORS] = {"identity", "reciprocal", "negative", "square"};
+
+/* What an operator makes of a value. */
+static number apply(unary_operator op, pdl_vector_type type, const number &x)
+{
+    const bool wide = pdl_vector_type_size(type) == 8; /* of 64 bits: in double */
+    const bool integer = x.kind == number::INTEGER;
+    const double from = integer ? static_cast<double>(x.integer) : x.floating;
+    number value = x;
+    if (op == NEGATIVE) {
+        value.integer = -x.integer, value.floating = -x.floating, value.wide = true;
+    } else if (op == RECIPROCAL) {
+        value.kind = wide ? number::DOUBLE : number::FLOAT;
+        value.floating =
+            wide ? 1 / from
+                 : 1 / (integer ? static_cast<float>(x.integer) : static_cast<float>(x.floating));
+    } else if (op == SQUARE) {
+        value.integer = wide ? 0 : x.integer * x.integer;
+        value.wide = true;
+        value.kind = integer && wide ? number::DOUBLE : x.kind;
+        value.floating = x.kind == number::FLOAT
+                             ? static_cast<float>(from) * static_cast<float>(from)
+                             : from * from;
+    }
+    return value;
+}
 
 static const int count = 65536; /* elements: every value of the types of 16 bits */
 static const int guard = 64;    /* elements on either side, which must stay as they were */
@@ -77,7 +161,6 @@ static const int layout_count = sizeof(layouts) / sizeof(layouts[0]);
 struct workplace {
     unsigned char *in, *out;
     cudaStream_t stream;
-    std::string target;
 };
 
 static std::string kernel_name(int op, pdl_vector_type in, pdl_vector_type out, uint32_t width,
@@ -161,7 +244,7 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     const uint32_t width = static_cast<uint32_t>(16 / std::max(in_size, out_size));
     std::vector<std::string> names;
     std::vector<const char *> expressions;
-    for (int i = 0; i < 2 * UNARY_COUNT; i++) {
+    for (int i = 0; i < 2 * OPERATORS; i++) {
         names.push_back(kernel_name(i / 2, in_type, out_type, width, i % 3 == 0 ? 4 : 1, i % 2));
     }
     for (const std::string &name : names) {
@@ -170,7 +253,6 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     pdl_rtc_options options = PDL_RTC_OPTIONS_INIT;
     options.names = expressions.data();
     options.name_count = expressions.size();
-    options.target = place.target.empty() ? nullptr : place.target.c_str();
     pdl_rtc_image *image = nullptr;
     CHECK(pdl_rtc_cache_compile(nullptr, "unary.cu", unary_text, &options, &image));
 
@@ -178,7 +260,7 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     const std::vector<unsigned char> before = make_values(out_type, 77);
     std::vector<unsigned char> after(before.size());
     CHECK(cudaMemcpy(place.in, values.data(), values.size(), cudaMemcpyHostToDevice));
-    for (int i = 0; i < 2 * UNARY_COUNT; i++) {
+    for (int i = 0; i < 2 * OPERATORS; i++) {
         /* Where both have rows of one shape, at any two offsets. */
         const layout out = layouts[(i + in_type) % layout_count];
         layout in = out;
@@ -202,11 +284,9 @@ static void check_pair(const workplace &place, pdl_vector_type in_type, pdl_vect
     pdl_rtc_image_destroy(image);
 }
 
-static void work(const std::vector<pdl_vector_type> &types, const std::string &target,
-                 std::atomic<size_t> &next)
+static void work(const std::vector<pdl_vector_type> &types, std::atomic<size_t> &next)
 {
     workplace place = {};
-    place.target = target;
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamCreateWithFlags(&place.stream, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&place.in, 8 * (count + 2 * guard)));
@@ -219,7 +299,7 @@ static void work(const std::vector<pdl_vector_type> &types, const std::string &t
     CHECK(cudaStreamDestroy(place.stream));
 }
 
-static int check_all(bool all, const std::string &target, unsigned thread_count)
+static int check_all(bool all)
 {
     std::vector<pdl_vector_type> types = {PDL_VECTOR_FLOAT32, PDL_VECTOR_FLOAT16,
                                           PDL_VECTOR_BFLOAT16, PDL_VECTOR_FLOAT8_E4M3,
@@ -230,10 +310,11 @@ static int check_all(bool all, const std::string &target, unsigned thread_count)
             types.push_back(static_cast<pdl_vector_type>(type));
         }
     }
+    const unsigned thread_count = std::max(1u, std::thread::hardware_concurrency());
     std::atomic<size_t> next{0};
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < thread_count; i++) {
-        threads.emplace_back(work, std::cref(types), std::cref(target), std::ref(next));
+        threads.emplace_back(work, std::cref(types), std::ref(next));
     }
     for (std::thread &thread : threads) {
         thread.join();
@@ -253,22 +334,11 @@ static int check_all(bool all, const std::string &target, unsigned thread_count)
 
 int main(int argc, char **argv)
 {
-    bool all = false;
-    std::string target;
-    unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-    for (int i = 1; i < argc; i++) {
-        const std::string argument = argv[i];
-        if (argument == "--all") {
-            all = true;
-        } else if (argument == "--target" && i + 1 < argc) {
-            target = argv[++i];
-        } else if (argument == "--threads" && i + 1 < argc) {
-            threads = static_cast<unsigned>(std::max(1, std::atoi(argv[++i])));
-        } else {
-            std::fprintf(stderr, "usage: %s [--all] [--target NAME] [--threads N]\n", argv[0]);
-            return 2;
-        }
+    const bool all = argc == 2 && std::strcmp(argv[1], "--all") == 0;
+    if (argc != 1 && !all) {
+        std::fprintf(stderr, "usage: %s [--all]\n", argv[0]);
+        return 2;
     }
     require_device("gpu_rtc_unary");
-    return check_all(all, target, threads);
+    return check_all(all);
 }

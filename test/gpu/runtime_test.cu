@@ -19,7 +19,7 @@ struct vectors {
 
 static void assert_adds(pdl_status (*launch)(const pdl_launch_desc &desc, vectors *v))
 {
-    vectors *v = nullptr;
+    vectors *v = nullptr; /* freed here: a test resets the device */
     assert_cuda(cudaHostAlloc(&v, sizeof(*v), cudaHostAllocMapped));
     for (int i = 0; i < 32; i++) {
         v->a[i] = i;
@@ -35,13 +35,13 @@ static void assert_adds(pdl_status (*launch)(const pdl_launch_desc &desc, vector
 }
 
 /* PDL_TEST_SHARED_CUDART says how the build meant it. */
-static void the_runtime_is_linked_as_this_test_is_named(void **)
+TEST(the_runtime_is_linked_as_this_test_is_named)
 {
     void *loaded = dlopen(PDL_TEST_CUDART_SONAME, RTLD_NOW | RTLD_NOLOAD);
     assert_int_equal(loaded != nullptr, PDL_TEST_SHARED_CUDART);
 }
 
-static void a_kernel_from_a_symbol_works(void **)
+TEST(a_kernel_from_a_symbol_works)
 {
     assert_adds([](const pdl_launch_desc &desc, vectors *v) {
         pdl_kernel *kernel = nullptr;
@@ -57,7 +57,7 @@ static void a_kernel_from_a_symbol_works(void **)
     });
 }
 
-static void a_typed_launch_works(void **)
+TEST(a_typed_launch_works)
 {
     assert_adds([](const pdl_launch_desc &desc, vectors *v) {
         return pdl_launch_kernel(desc, add, v->a, v->b, v->sum);
@@ -65,7 +65,7 @@ static void a_typed_launch_works(void **)
 }
 
 /* The Runtime makes another context, another module and another function. */
-static void a_kernel_is_used_on_after_its_device_was_reset(void **)
+TEST(a_kernel_is_used_on_after_its_device_was_reset)
 {
     static pdl_kernel *kernel;
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
@@ -104,12 +104,5 @@ static void a_kernel_is_used_on_after_its_device_was_reset(void **)
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_runtime_is_linked_as_this_test_is_named),
-        cmocka_unit_test(a_kernel_from_a_symbol_works),
-        cmocka_unit_test(a_typed_launch_works),
-        cmocka_unit_test(a_kernel_is_used_on_after_its_device_was_reset),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests();
 }

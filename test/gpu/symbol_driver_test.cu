@@ -212,24 +212,18 @@ static outcome observe(situation now, launcher launch)
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static int set_up(void **)
+static void set_up(void)
 {
     static pdl_runtime_ops ops;
     ops = *pdl_cudart_ops_();
     ops.launch = count_launch;
     open_all();
     assert_pdl(pdl_kernel_from_runtime(reinterpret_cast<const void *>(add), &ops, &kernel));
-    return 0;
+    undo_later([] { (void)cudaDeviceReset(); }); /* with all that is of it */
+    undo_later([] { pdl_kernel_destroy(kernel); });
 }
 
-static int tear_down(void **)
-{
-    pdl_kernel_destroy(kernel);
-    (void)cudaDeviceReset();
-    return 0;
-}
-
-static void a_launch_does_what_the_runtimes_does_in_every_situation(void **)
+TEST(a_launch_does_what_the_runtimes_does_in_every_situation)
 {
     const int count = two_devices() ? SITUATIONS : SECOND_DEVICE;
     int wrong = 0;
@@ -258,31 +252,7 @@ static void a_launch_does_what_the_runtimes_does_in_every_situation(void **)
     assert_true(refused > 1); /* it is not all the same */
 }
 
-/* The functions of a context that was reset are not used, nor is its number. */
-static void a_launch_survives_the_reset_of_its_device_at_any_moment(void **)
-{
-    for (int i = 0; i < 6; i++) {
-        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
-        by_runtime = 0;
-        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
-        assert_int_equal(by_runtime, 0);
-        assert_cuda(cudaDeviceReset());
-        if (i % 2 == 1) { /* another context, before the launch */
-            assert_cuda(cudaFree(nullptr));
-        }
-        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
-        assert_int_equal(by_runtime, 1);
-        assert_cuda(cudaDeviceSynchronize());
-    }
-    /* A reset that the Runtime does not know of. */
-    assert_int_equal(DRIVER_ENTRY(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
-    const int ours = launch_libpdl(nullptr, nullptr);
-    const int last = cudaGetLastError();
-    assert_int_equal(launch_raw(nullptr, nullptr), ours);
-    assert_int_equal(cudaGetLastError(), last);
-}
-
-static void threads_and_contexts_do_not_get_in_each_others_way(void **)
+TEST(threads_and_contexts_do_not_get_in_each_others_way)
 {
     std::thread threads[4];
     int failed[4] = {};
@@ -312,15 +282,32 @@ static void threads_and_contexts_do_not_get_in_each_others_way(void **)
     assert_int_equal(*cell, 4 * 2000 * 5);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+/* The functions of a context that was reset are not used, nor is its number. */
+TEST(a_launch_survives_the_reset_of_its_device_at_any_moment)
+{
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
+        by_runtime = 0;
+        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
+        assert_int_equal(by_runtime, 0);
+        assert_cuda(cudaDeviceReset());
+        if (i % 2 == 1) { /* another context, before the launch */
+            assert_cuda(cudaFree(nullptr));
+        }
+        assert_int_equal(launch_libpdl(nullptr, nullptr), 0);
+        assert_int_equal(by_runtime, 1);
+        assert_cuda(cudaDeviceSynchronize());
+    }
+    /* A reset that the Runtime does not know of. */
+    device_works_at_end = false;
+    assert_int_equal(DRIVER_ENTRY(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
+    const int ours = launch_libpdl(nullptr, nullptr);
+    const int last = cudaGetLastError();
+    assert_int_equal(launch_raw(nullptr, nullptr), ours);
+    assert_int_equal(cudaGetLastError(), last);
+}
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_launch_does_what_the_runtimes_does_in_every_situation),
-        TEST(threads_and_contexts_do_not_get_in_each_others_way),
-        TEST(a_launch_survives_the_reset_of_its_device_at_any_moment),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests(set_up);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Symbols, whose code libpdl finds in the program: what waits is overlapped, and what does not wait, or may not, never is.
  * Compiled with -DPDL_FAULT_INJECT: after its trigger each block sleeps for 100 microseconds before it
- * writes. `gpu_symbol LAUNCHES` prints what comes of so many launches, as JSON. */
+ * writes. */
 #include "gpu_test.cuh"
-
-#include <cstdlib>
 
 #ifndef PDL_FAULT_INJECT
 #error "this test is compiled with -DPDL_FAULT_INJECT"
@@ -48,22 +46,13 @@ struct outcome {
 
 template <kind Kind> static outcome run(unsigned turns, way how)
 {
-    cudaStream_t stream;
-    unsigned *array;
-    unsigned long long *stale;
-    outcome result = {~0ull, PDL_REASON_NOT_REQUESTED};
-    pdl_kernel *producer = nullptr;
-    pdl_kernel *consumer = nullptr;
+    const cudaStream_t stream = new_stream();
+    unsigned *array = device_memory<unsigned>(cells);
+    unsigned long long *stale = device_memory<unsigned long long>(1);
+    pdl_kernel *const producer = kernel_of(produce);
+    pdl_kernel *const consumer = kernel_of(consume<Kind>);
     pdl_launch_report report = PDL_LAUNCH_REPORT_INIT;
     void (*wait)() = nullptr;
-    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    assert_cuda(cudaMalloc(&array, cells * sizeof(*array)));
-    assert_cuda(cudaMalloc(&stale, sizeof(*stale)));
-    assert_cuda(cudaMemset(array, 0, cells * sizeof(*array)));
-    assert_cuda(cudaMemset(stale, 0, sizeof(*stale)));
-    assert_cuda(cudaDeviceSynchronize());
-    assert_pdl(pdl_kernel_from_symbol(produce, &producer));
-    assert_pdl(pdl_kernel_from_symbol(consume<Kind>, &consumer));
     if (how == DECLARED) {
         assert_pdl(pdl_kernel_declare(consumer, PDL_YES, PDL_UNKNOWN));
     }
@@ -71,7 +60,6 @@ template <kind Kind> static outcome run(unsigned turns, way how)
     const pdl_launch_desc second =
         pdl_launch_desc_make(blocks, threads, 0, stream, PDL_OVERLAP_AUTO);
     assert_pdl(pdl_launch_explain(consumer, &second, &report));
-    result.reason = static_cast<pdl_reason>(report.overlap_reason);
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -90,63 +78,46 @@ template <kind Kind> static outcome run(unsigned turns, way how)
             assert_pdl(pdl_launch(consumer, second, PDL_ARGS(written, turn, stale, wait)));
         }
     }
-    assert_cuda(cudaStreamSynchronize(stream));
-    assert_cuda(cudaMemcpy(&result.stale, stale, sizeof(*stale), cudaMemcpyDeviceToHost));
-    pdl_kernel_destroy(consumer);
-    pdl_kernel_destroy(producer);
-    assert_cuda(cudaFree(stale));
-    assert_cuda(cudaFree(array));
-    assert_cuda(cudaStreamDestroy(stream));
-    return result;
+    return {content(stale), static_cast<pdl_reason>(report.overlap_reason)};
 }
 
-static void a_kernel_that_waits_is_overlapped(void **)
+static const struct {
+    const char *name;
+    outcome (*run)(unsigned turns, way how);
+    pdl_reason reason;
+} kinds[] = {
+    {"a kernel that waits is overlapped", run<WAITS>, PDL_REASON_GRANTED},
+    {"a kernel that does not wait is not overlapped", run<NEVER>, PDL_REASON_NO_WAIT},
+    {"a kernel that may not wait is not overlapped", run<POINTER>, PDL_REASON_WAITS_UNKNOWN}};
+
+TEST_ROWS(nothing_stale_is_read, kinds)
 {
-    const outcome result = run<WAITS>(200, AUTO);
-    assert_int_equal(result.reason, PDL_REASON_GRANTED);
+    const outcome result = row.run(1000, AUTO);
+    assert_int_equal(result.reason, row.reason);
     assert_int_equal(result.stale, 0);
+    if (row.reason != PDL_REASON_GRANTED) { /* and would be, if it were overlapped */
+        assert_if_concurrent(row.run(50, RAW).stale != 0);
+        assert_if_concurrent(row.run(50, DECLARED).stale != 0);
+    }
 }
 
-static void a_kernel_that_does_not_wait_is_not_overlapped(void **)
+TEST(what_is_known_of_a_symbol_is_told)
 {
-    const outcome result = run<NEVER>(2000, AUTO);
-    assert_int_equal(result.reason, PDL_REASON_NO_WAIT);
-    assert_int_equal(result.stale, 0);
-    assert_if_concurrent(run<NEVER>(50, RAW).stale != 0);
-    assert_if_concurrent(run<NEVER>(50, DECLARED).stale != 0);
-}
-
-static void a_kernel_that_may_not_wait_is_not_overlapped(void **)
-{
-    const outcome result = run<POINTER>(200, AUTO);
-    assert_int_equal(result.reason, PDL_REASON_WAITS_UNKNOWN);
-    assert_int_equal(result.stale, 0);
-    assert_if_concurrent(run<POINTER>(50, RAW).stale != 0);
-}
-
-static void what_is_known_of_a_symbol_is_told(void **)
-{
-    pdl_kernel *kernel = nullptr;
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    assert_pdl(pdl_kernel_from_symbol(produce, &kernel));
-    assert_pdl(pdl_kernel_get(kernel, -1, &info));
+    assert_pdl(pdl_kernel_get(kernel_of(produce), -1, &info));
     assert_int_equal(info.waits, PDL_YES);
     assert_int_equal(info.triggers, PDL_YES);
     assert_null(info.unknown_why);
-    pdl_kernel_destroy(kernel);
-    assert_pdl(pdl_kernel_from_symbol(consume<POINTER>, &kernel));
-    assert_pdl(pdl_kernel_get(kernel, -1, &info));
+    assert_pdl(pdl_kernel_get(kernel_of(consume<POINTER>), -1, &info));
     assert_int_equal(info.waits, PDL_UNKNOWN);
     assert_non_null(info.unknown_why);
-    pdl_kernel_destroy(kernel);
 }
 
 /* After cudaDeviceReset() the driver has other handles for the same symbols. */
-static void what_is_known_survives_a_reset_of_the_device(void **)
+TEST(what_is_known_survives_a_reset_of_the_device)
 {
-    pdl_kernel *kernel = nullptr;
+    pdl_kernel *const kernel = kernel_of(produce);
     pdl_kernel_info info = PDL_KERNEL_INFO_INIT;
-    assert_pdl(pdl_kernel_from_symbol(produce, &kernel));
     for (int i = 0; i < 3; i++) {
         unsigned *array = nullptr;
         unsigned turn = 7;
@@ -159,32 +130,9 @@ static void what_is_known_survives_a_reset_of_the_device(void **)
         assert_pdl(pdl_kernel_set_attribute(kernel, PDL_KERNEL_MAX_DYNAMIC_SHARED_MEMORY, 65536));
         assert_cuda(cudaDeviceReset());
     }
-    pdl_kernel_destroy(kernel);
 }
 
-static int measure(unsigned turns)
+int main()
 {
-    const outcome known = run<NEVER>(turns, AUTO);
-    const outcome raw = run<NEVER>(turns / 100, RAW);
-    printf("{\"launches\": %u, \"reason\": \"%s\", \"stale_reads\": %llu, \"raw_launches\": %u, "
-           "\"raw_stale_reads\": %llu}\n",
-           turns, pdl_reason_string(known.reason), known.stale, turns / 100, raw.stale);
-    return known.stale == 0 ? 0 : 1;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_waits_is_overlapped),
-        cmocka_unit_test(a_kernel_that_does_not_wait_is_not_overlapped),
-        cmocka_unit_test(a_kernel_that_may_not_wait_is_not_overlapped),
-        cmocka_unit_test(what_is_known_of_a_symbol_is_told),
-        cmocka_unit_test(what_is_known_survives_a_reset_of_the_device),
-    };
-    const int unavailable = no_device();
-    if (unavailable != 0) {
-        return unavailable;
-    }
-    return argc > 1 ? measure(static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)))
-                    : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests();
 }

@@ -2,7 +2,6 @@
 /* Typed launches from several host threads at once, the first ones included. */
 #include <atomic>
 #include <thread>
-#include <vector>
 
 #include "gpu_test.cuh"
 
@@ -39,14 +38,10 @@ template <typename Body> static int run_threads(const Body &body)
     return failed;
 }
 
-static void typed_launches_from_many_threads_all_run_once(void **)
+TEST(typed_launches_from_many_threads_all_run_once)
 {
     const int kernels = 3;
-    unsigned long long *sums = nullptr;
-    unsigned long long host[kernels];
-    assert_cuda(cudaMalloc(&sums, sizeof(host)));
-    assert_cuda(cudaMemset(sums, 0, sizeof(host)));
-    assert_cuda(cudaDeviceSynchronize());
+    unsigned long long *sums = device_memory<unsigned long long>(kernels);
     const int failed = run_threads([&](int thread) {
         cudaStream_t stream;
         if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
@@ -64,19 +59,17 @@ static void typed_launches_from_many_threads_all_run_once(void **)
                cudaStreamDestroy(stream) == cudaSuccess && good;
     });
     assert_int_equal(failed, 0);
-    assert_cuda(cudaMemcpy(host, sums, sizeof(host), cudaMemcpyDeviceToHost));
+    const std::vector<unsigned long long> host = contents(sums, kernels);
     const unsigned long long all = thread_count * (thread_count + 1) / 2;
     assert_true(host[0] == all * launches_each);
     assert_true(host[1] == 1ull * thread_count * launches_each);
     assert_true(host[2] == 2 * all * launches_each);
-    assert_cuda(cudaFree(sums));
 }
 
 /* Errors belong to their thread. */
-static void a_refusal_in_one_thread_is_not_seen_in_the_others(void **)
+TEST(a_refusal_in_one_thread_is_not_seen_in_the_others)
 {
-    unsigned long long *sums = nullptr;
-    assert_cuda(cudaMalloc(&sums, sizeof(*sums)));
+    unsigned long long *sums = device_memory<unsigned long long>(1);
     const int failed = run_threads([&](int thread) {
         const bool wrong = thread % 2 == 1;
         const pdl_launch_desc desc = pdl_launch_desc_make(1, wrong ? 2000 : 1);
@@ -89,16 +82,9 @@ static void a_refusal_in_one_thread_is_not_seen_in_the_others(void **)
         return good;
     });
     assert_int_equal(failed, 0);
-    assert_cuda(cudaDeviceSynchronize());
-    assert_cuda(cudaFree(sums));
 }
 
 int main()
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(typed_launches_from_many_threads_all_run_once),
-        cmocka_unit_test(a_refusal_in_one_thread_is_not_seen_in_the_others),
-    };
-    const int unavailable = no_device();
-    return unavailable != 0 ? unavailable : cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests();
 }

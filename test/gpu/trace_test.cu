@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include <pdl/chain.h>
 #include <pdl/trace.h>
@@ -74,49 +73,39 @@ static __global__ void no_parameters(PDL_TRACE_ONLY_PARAMETER)
     PDL_TRACE_END();
 }
 
-struct fixture {
-    cudaStream_t stream;
-    pdl_trace *trace;
-    pdl_timeline *timeline;
-};
+static cudaStream_t stream;
+static pdl_trace *trace;
+static pdl_timeline *timeline;
 
-static fixture fix;
-
-static int set_up(void **)
+static void set_up(void)
 {
-    assert_cuda(cudaStreamCreateWithFlags(&fix.stream, cudaStreamNonBlocking));
-    assert_pdl(pdl_trace_create(4096, &fix.trace));
-    assert_pdl(pdl_timeline_create(&fix.timeline));
-    return 0;
-}
-
-static int tear_down(void **)
-{
-    pdl_timeline_destroy(fix.timeline);
-    pdl_trace_destroy(fix.trace);
-    assert_cuda(cudaStreamDestroy(fix.stream));
-    return 0;
+    assert_cuda(cudaFree(nullptr)); /* a context, which a trace needs */
+    stream = new_stream();
+    assert_pdl(pdl_trace_create(4096, &trace));
+    undo_later([] { pdl_trace_destroy(trace); });
+    assert_pdl(pdl_timeline_create(&timeline));
+    undo_later([] { pdl_timeline_destroy(timeline); });
 }
 
 static pdl_trace_launch reserve(const char *kernel, const char *track, uint32_t blocks)
 {
     pdl_trace_launch launch;
-    assert_pdl(pdl_trace_reserve(fix.trace, kernel, track, blocks, &launch));
+    assert_pdl(pdl_trace_reserve(trace, kernel, track, blocks, &launch));
     return launch;
 }
 
 static pdl_trace_report collect(void)
 {
     pdl_trace_report report = PDL_TRACE_REPORT_INIT;
-    assert_cuda(cudaStreamSynchronize(fix.stream));
-    assert_pdl(pdl_trace_collect(fix.trace, fix.timeline, &report));
+    assert_cuda(cudaStreamSynchronize(stream));
+    assert_pdl(pdl_trace_collect(trace, timeline, &report));
     return report;
 }
 
 static pdl_timeline_summary sum_up(const char *track)
 {
     pdl_timeline_summary summary = PDL_TIMELINE_SUMMARY_INIT;
-    assert_pdl(pdl_timeline_summarize(fix.timeline, track, &summary));
+    assert_pdl(pdl_timeline_summarize(timeline, track, &summary));
     return summary;
 }
 
@@ -139,7 +128,7 @@ static std::vector<stamped> blocks_of_timeline(void)
     char path[] = "trace_test-XXXXXX";
     const int made = mkstemp(path);
     assert_true(made >= 0);
-    assert_pdl(pdl_timeline_write(fix.timeline, PDL_TIMELINE_TRACE, path, 0));
+    assert_pdl(pdl_timeline_write(timeline, PDL_TIMELINE_TRACE, path, 0));
     FILE *file = fdopen(made, "r");
     assert_non_null(file);
     char text[1024];
@@ -168,28 +157,24 @@ static std::vector<stamped> blocks_of_timeline(void)
 
 static void launch_spinner(pdl_overlap overlap, unsigned grid, const pdl_trace_launch &launch)
 {
-    const pdl_launch_desc desc = pdl_launch_desc_make(grid, threads, 0, fix.stream, overlap);
+    const pdl_launch_desc desc = pdl_launch_desc_make(grid, threads, 0, stream, overlap);
     assert_pdl(
         pdl_launch_kernel(desc, spinner, 5000ull, 20000ull, 10000ull PDL_TRACE_ARGUMENT(launch)));
 }
 
 /* ---- stamps ----------------------------------------------------------------------------------- */
 
-static void every_block_is_stamped_within_its_time_and_on_its_sm(void **)
+TEST(every_block_is_stamped_within_its_time_and_on_its_sm)
 {
     const dim3 grid(5, 7, 11), block(8, 4, 2);
     const unsigned count = 5 * 7 * 11;
-    witness *witnesses = nullptr;
-    assert_cuda(cudaMalloc(&witnesses, count * sizeof(*witnesses)));
-    assert_cuda(cudaMemset(witnesses, 0, count * sizeof(*witnesses)));
+    witness *const witnesses = device_memory<witness>(count);
     const pdl_trace_launch launch = reserve("witnessed", "s", count);
-    const pdl_launch_desc desc = pdl_launch_desc_make(grid, block, 0, fix.stream);
+    const pdl_launch_desc desc = pdl_launch_desc_make(grid, block, 0, stream);
     assert_cuda(cudaDeviceSynchronize());
     assert_pdl(pdl_launch_kernel(desc, witnessed, witnesses PDL_TRACE_ARGUMENT(launch)));
     assert_int_equal(collect().blocks, count);
-    std::vector<witness> seen(count);
-    assert_cuda(
-        cudaMemcpy(seen.data(), witnesses, count * sizeof(witness), cudaMemcpyDeviceToHost));
+    const std::vector<witness> seen = contents(witnesses, count);
     const std::vector<stamped> blocks = blocks_of_timeline();
     assert_int_equal(blocks.size(), count);
     /* The timeline begins at the first stamp: after the first witness, by less than a block takes. */
@@ -207,10 +192,9 @@ static void every_block_is_stamped_within_its_time_and_on_its_sm(void **)
         assert_true(blocks[i].us <= end - start + 1e-6);
         assert_true(blocks[i].start_us >= start - 5.0 && blocks[i].start_us <= end);
     }
-    assert_cuda(cudaFree(witnesses));
 }
 
-static void stamps_of_a_block_are_in_order_and_as_far_apart_as_it_spins(void **)
+TEST(stamps_of_a_block_are_in_order_and_as_far_apart_as_it_spins)
 {
     const unsigned grid = 64;
     launch_spinner(PDL_OVERLAP_NONE, grid, reserve("spinner", "s", grid));
@@ -224,17 +208,17 @@ static void stamps_of_a_block_are_in_order_and_as_far_apart_as_it_spins(void **)
     }
 }
 
-static void a_launch_of_zeros_leaves_no_stamps(void **)
+TEST(a_launch_of_zeros_leaves_no_stamps)
 {
     launch_spinner(PDL_OVERLAP_NONE, 8, pdl_trace_launch());
     assert_int_equal(collect().blocks, 0);
-    const pdl_launch_desc desc = pdl_launch_desc_make(8, threads, 0, fix.stream);
+    const pdl_launch_desc desc = pdl_launch_desc_make(8, threads, 0, stream);
     assert_pdl(pdl_launch_kernel(
         desc, no_parameters PDL_TRACE_ARGUMENT(reserve("no_parameters", "s", 8))));
     assert_int_equal(collect().blocks, 8);
 }
 
-static void blocks_beyond_what_was_reserved_touch_nothing(void **)
+TEST(blocks_beyond_what_was_reserved_touch_nothing)
 {
     const pdl_trace_launch few = reserve("spinner", "s", 3);
     const pdl_trace_launch next = reserve("spinner", "s", 5);
@@ -247,7 +231,7 @@ static void blocks_beyond_what_was_reserved_touch_nothing(void **)
 
 /* ---- overlap ---------------------------------------------------------------------------------- */
 
-static void with_pdl_the_launches_overlap_and_without_they_do_not(void **)
+TEST(with_pdl_the_launches_overlap_and_without_they_do_not)
 {
     static const char *const ways[] = {"without", "with"};
     static const pdl_overlap overlaps[] = {PDL_OVERLAP_NONE, PDL_OVERLAP_AUTO};
@@ -255,7 +239,7 @@ static void with_pdl_the_launches_overlap_and_without_they_do_not(void **)
         launch_spinner(overlaps[warm], 32, pdl_trace_launch());
     }
     for (int way = 0; way < 2; way++) {
-        pdl_trace_reset(fix.trace);
+        pdl_trace_reset(trace);
         for (int i = 0; i < 4; i++) {
             launch_spinner(overlaps[way], 32, reserve(i % 2 ? "fc2" : "fc1", ways[way], 32));
         }
@@ -269,7 +253,7 @@ static void with_pdl_the_launches_overlap_and_without_they_do_not(void **)
     assert_if_concurrent(with.blocked_ns > without.blocked_ns);
 }
 
-static void no_wait_returns_before_the_launch_before_has_ended(void **)
+TEST(no_wait_returns_before_the_launch_before_has_ended)
 {
     launch_spinner(PDL_OVERLAP_AUTO, 32, pdl_trace_launch());
     for (int i = 0; i < 4; i++) {
@@ -290,10 +274,10 @@ static void no_wait_returns_before_the_launch_before_has_ended(void **)
 
 /* ---- rings, replays and what is lost ----------------------------------------------------------- */
 
-static void the_ring_keeps_the_newest_launches(void **)
+TEST(the_ring_keeps_the_newest_launches)
 {
     for (int i = 0; i < 100; i++) { /* 100 x 100 blocks of 4096 */
-        const pdl_launch_desc desc = pdl_launch_desc_make(100, 32, 0, fix.stream);
+        const pdl_launch_desc desc = pdl_launch_desc_make(100, 32, 0, stream);
         assert_pdl(pdl_launch_kernel(
             desc, no_parameters PDL_TRACE_ARGUMENT(reserve("no_parameters", "s", 100))));
     }
@@ -305,12 +289,12 @@ static void the_ring_keeps_the_newest_launches(void **)
     assert_int_equal(sum_up("s").lost, 6000);
 }
 
-static void a_replay_of_a_chain_leaves_the_newest_stamps(void **)
+TEST(a_replay_of_a_chain_leaves_the_newest_stamps)
 {
     pdl_chain *chain = nullptr;
-    pdl_kernel *kernel = nullptr;
-    assert_pdl(pdl_kernel_from_symbol(spinner, &kernel));
+    pdl_kernel *const kernel = kernel_of(spinner);
     assert_pdl(pdl_chain_create(nullptr, &chain));
+    undo_later([chain] { pdl_chain_destroy(chain); });
     const pdl_launch_desc desc = pdl_launch_desc_make(32, threads, 0, nullptr, PDL_OVERLAP_AUTO);
     unsigned long long before = 5000, main_part = 20000, after = 10000;
     for (int i = 0; i < 2; i++) {
@@ -320,7 +304,7 @@ static void a_replay_of_a_chain_leaves_the_newest_stamps(void **)
     }
     assert_pdl(pdl_chain_build(chain));
     for (int replay = 0; replay < 5; replay++) {
-        assert_pdl(pdl_chain_launch(chain, fix.stream));
+        assert_pdl(pdl_chain_launch(chain, stream));
     }
     const pdl_trace_report report = collect();
     assert_int_equal(report.launches, 2);
@@ -328,15 +312,13 @@ static void a_replay_of_a_chain_leaves_the_newest_stamps(void **)
     /* One replay, and not the first start of one with the last end of another. */
     assert_true(sum_up("chain").span_ns < 2 * 5 * 35000);
     assert_if_concurrent(sum_up("chain").overlap_ns > 0);
-    pdl_chain_destroy(chain);
-    pdl_kernel_destroy(kernel);
 }
 
-static void a_block_that_leaves_is_lost_though_an_earlier_run_stamped_it(void **)
+TEST(a_block_that_leaves_is_lost_though_an_earlier_run_stamped_it)
 {
     unsigned *stay = shared_value(16u);
     const pdl_trace_launch launch = reserve("leaver", "s", 16);
-    const pdl_launch_desc desc = pdl_launch_desc_make(16, threads, 0, fix.stream);
+    const pdl_launch_desc desc = pdl_launch_desc_make(16, threads, 0, stream);
     assert_pdl(pdl_launch_kernel(desc, leaver, stay PDL_TRACE_ARGUMENT(launch)));
     assert_int_equal(collect().blocks, 16);
     *stay = 6;
@@ -344,46 +326,26 @@ static void a_block_that_leaves_is_lost_though_an_earlier_run_stamped_it(void **
     const pdl_trace_report report = collect();
     assert_int_equal(report.blocks, 6);
     assert_int_equal(report.unwritten, 10);
-    assert_cuda(cudaFreeHost(stay));
 }
 
-static void a_fresh_buffer_is_clean_for_a_stream_that_waits_for_nobody(void **)
+TEST(a_fresh_buffer_is_clean_for_a_stream_that_waits_for_nobody)
 {
     for (int i = 0; i < 20; i++) {
-        pdl_trace *trace = nullptr;
+        pdl_trace *fresh = nullptr;
         pdl_trace_launch launch;
         pdl_trace_report report = PDL_TRACE_REPORT_INIT;
-        assert_pdl(pdl_trace_create(1u << 20, &trace)); /* 48 MiB to be set to zero */
-        assert_pdl(pdl_trace_reserve(trace, "no_parameters", "s", 256, &launch));
-        const pdl_launch_desc desc = pdl_launch_desc_make(256, 32, 0, fix.stream);
+        assert_pdl(pdl_trace_create(1u << 20, &fresh)); /* 48 MiB to be set to zero */
+        assert_pdl(pdl_trace_reserve(fresh, "no_parameters", "s", 256, &launch));
+        const pdl_launch_desc desc = pdl_launch_desc_make(256, 32, 0, stream);
         assert_pdl(pdl_launch_kernel(desc, no_parameters PDL_TRACE_ARGUMENT(launch)));
-        assert_cuda(cudaStreamSynchronize(fix.stream));
-        assert_pdl(pdl_trace_collect(trace, fix.timeline, &report));
+        assert_cuda(cudaStreamSynchronize(stream));
+        assert_pdl(pdl_trace_collect(fresh, timeline, &report));
         assert_int_equal(report.blocks, 256);
-        pdl_trace_destroy(trace);
+        pdl_trace_destroy(fresh);
     }
 }
 
-#define TRACE_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
+int main()
 {
-    const int missing = no_device();
-    if (missing != 0) {
-        return missing;
-    }
-    assert_cuda(cudaFree(nullptr)); /* a context, which a trace needs */
-    const struct CMUnitTest tests[] = {
-        TRACE_TEST(every_block_is_stamped_within_its_time_and_on_its_sm),
-        TRACE_TEST(stamps_of_a_block_are_in_order_and_as_far_apart_as_it_spins),
-        TRACE_TEST(a_launch_of_zeros_leaves_no_stamps),
-        TRACE_TEST(blocks_beyond_what_was_reserved_touch_nothing),
-        TRACE_TEST(with_pdl_the_launches_overlap_and_without_they_do_not),
-        TRACE_TEST(no_wait_returns_before_the_launch_before_has_ended),
-        TRACE_TEST(the_ring_keeps_the_newest_launches),
-        TRACE_TEST(a_replay_of_a_chain_leaves_the_newest_stamps),
-        TRACE_TEST(a_block_that_leaves_is_lost_though_an_earlier_run_stamped_it),
-        TRACE_TEST(a_fresh_buffer_is_clean_for_a_stream_that_waits_for_nobody),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    return run_gpu_tests(set_up);
 }

@@ -47,6 +47,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+NVRTC = os.path.join(os.path.dirname(HERE), "device", "nvrtc.py")
 COMPILED = {}  # what compile_all() returned, by the mode
 LEAST = {"all": 60, "broken": 25, "right": 25}
 LEVELS = {"note": 1, "warning": 2, "error": 3}
@@ -181,7 +182,7 @@ def compile_command(arguments, mode, path, output, options):
     """The compiler's command line for a mode."""
     if mode == "nvrtc":
         header = os.path.join(arguments.include, "pdl", "device.cuh")
-        command = [arguments.nvrtc, path, output, header, "pdl/device.cuh"]
+        command = [sys.executable, "-B", NVRTC, arguments.nvrtc, path, output, header, "pdl/device.cuh"]
         return command + ["--gpu-architecture=compute_90", "--std=c++17", "-lineinfo", *options]
     if mode == "clang":
         command = [arguments.clang, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-O3"]
@@ -520,7 +521,7 @@ def main():
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", required=True, help="the directory that holds pdl/device.cuh")
     parser.add_argument("--nvcc", help="for all modes but nvrtc and clang")
-    parser.add_argument("--nvrtc", help="the program nvrtc_probe")
+    parser.add_argument("--nvrtc", help="the NVRTC library")
     parser.add_argument("--clang", help="a clang++ that knows sm_90")
     parser.add_argument("--docs", help="the directory docs/, for the mode pages")
     parser.add_argument("--keep", help="a directory for the PTX, which is kept")

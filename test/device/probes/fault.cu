@@ -16,13 +16,8 @@
 #endif
 
 // EXPECT waits below sm_90: st.global
-// EXPECT waits sm_90+ plain: griddepcontrol.wait, st.global
-// EXPECT waits sm_90+ off: griddepcontrol.wait, st.global
-// EXPECT waits sm_90+ on: griddepcontrol.wait, st.global
-// EXPECT waits sm_90+ one: griddepcontrol.wait, st.global
-// EXPECT waits sm_90+ longer: griddepcontrol.wait, st.global
-// EXPECT waits sm_90+ two: griddepcontrol.wait, griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
-// EXPECT waits sm_90+ relocatable: griddepcontrol.wait, griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
+// EXPECT waits sm_90+ plain|off|on|one|longer: griddepcontrol.wait, st.global
+// EXPECT waits sm_90+ two|relocatable: griddepcontrol.wait, griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
 extern "C" __global__ void waits(int *y)
 {
     PDL_WAIT();
@@ -30,13 +25,8 @@ extern "C" __global__ void waits(int *y)
 }
 
 // EXPECT triggers below sm_90: st.global
-// EXPECT triggers sm_90+ plain: griddepcontrol.launch_dependents, st.global
-// EXPECT triggers sm_90+ off: griddepcontrol.launch_dependents, st.global
-// EXPECT triggers sm_90+ on: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
-// EXPECT triggers sm_90+ one: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
-// EXPECT triggers sm_90+ longer: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
-// EXPECT triggers sm_90+ two: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
-// EXPECT triggers sm_90+ relocatable: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
+// EXPECT triggers sm_90+ plain|off: griddepcontrol.launch_dependents, st.global
+// EXPECT triggers sm_90+ on|one|longer|two|relocatable: griddepcontrol.launch_dependents, globaltimer, loop, nanosleep, globaltimer, again, st.global
 extern "C" __global__ void triggers(int *y)
 {
     PDL_LAUNCH_DEPENDENTS();

@@ -11,14 +11,10 @@
 #define __global__ __attribute__((global))
 #endif
 
-// EXPECT traced below sm_90 plain: ld.global, st.global
-// EXPECT traced below sm_90 off: ld.global, st.global
-// EXPECT traced below sm_90 on: globaltimer, st.global.v2 x3, globaltimer, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, globaltimer, st.global.v2
-// EXPECT traced below sm_90 defined: globaltimer, st.global.v2 x3, globaltimer, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, globaltimer, st.global.v2
-// EXPECT traced sm_90+ plain: griddepcontrol.wait, ld.global, st.global, griddepcontrol.launch_dependents
-// EXPECT traced sm_90+ off: griddepcontrol.wait, ld.global, st.global, griddepcontrol.launch_dependents
-// EXPECT traced sm_90+ on: globaltimer, st.global.v2 x3, globaltimer, griddepcontrol.wait, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
-// EXPECT traced sm_90+ defined: globaltimer, st.global.v2 x3, globaltimer, griddepcontrol.wait, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
+// EXPECT traced below sm_90 plain|off: ld.global, st.global
+// EXPECT traced below sm_90 on|defined: globaltimer, st.global.v2 x3, globaltimer, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, globaltimer, st.global.v2
+// EXPECT traced sm_90+ plain|off: griddepcontrol.wait, ld.global, st.global, griddepcontrol.launch_dependents
+// EXPECT traced sm_90+ on|defined: globaltimer, st.global.v2 x3, globaltimer, griddepcontrol.wait, globaltimer, st.global.v2, ld.global, st.global, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
 extern "C" __global__ void traced(int *y PDL_TRACE_PARAMETER)
 {
     PDL_TRACE_BEGIN();
@@ -28,14 +24,10 @@ extern "C" __global__ void traced(int *y PDL_TRACE_PARAMETER)
     PDL_TRACE_END();
 }
 
-// EXPECT alone below sm_90 plain: nothing
-// EXPECT alone below sm_90 off: nothing
-// EXPECT alone below sm_90 on: globaltimer, st.global.v2 x3, globaltimer, st.global, globaltimer, st.global.v2
-// EXPECT alone below sm_90 defined: globaltimer, st.global.v2 x3, globaltimer, st.global, globaltimer, st.global.v2
-// EXPECT alone sm_90+ plain: griddepcontrol.launch_dependents
-// EXPECT alone sm_90+ off: griddepcontrol.launch_dependents
-// EXPECT alone sm_90+ on: globaltimer, st.global.v2 x3, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
-// EXPECT alone sm_90+ defined: globaltimer, st.global.v2 x3, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
+// EXPECT alone below sm_90 plain|off: nothing
+// EXPECT alone below sm_90 on|defined: globaltimer, st.global.v2 x3, globaltimer, st.global, globaltimer, st.global.v2
+// EXPECT alone sm_90+ plain|off: griddepcontrol.launch_dependents
+// EXPECT alone sm_90+ on|defined: globaltimer, st.global.v2 x3, globaltimer, st.global, griddepcontrol.launch_dependents, globaltimer, st.global.v2
 extern "C" __global__ void alone(PDL_TRACE_ONLY_PARAMETER)
 {
     PDL_TRACE_BEGIN();

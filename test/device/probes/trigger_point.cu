@@ -14,12 +14,10 @@
 #endif
 
 // EXPECT places below sm_90: st.global x2
-// EXPECT places sm_90+ plain: griddepcontrol.launch_dependents, st.global x2
-// EXPECT places sm_90+ first: griddepcontrol.launch_dependents, st.global x2
+// EXPECT places sm_90+ plain|first: griddepcontrol.launch_dependents, st.global x2
 // EXPECT places sm_90+ second: st.global, griddepcontrol.launch_dependents, st.global
 // EXPECT places sm_90+ third: st.global x2, griddepcontrol.launch_dependents
-// EXPECT places sm_90+ none: st.global x2
-// EXPECT places sm_90+ beyond: st.global x2
+// EXPECT places sm_90+ none|beyond: st.global x2
 extern "C" __global__ void places(int *y)
 {
     PDL_TRIGGER_POINT(0);

@@ -222,14 +222,6 @@ static void check_driver(CUresult result, const char *call)
 /* ---- what is launched -------------------------------------------------------------------------- */
 
 static struct {
-    decltype(&cuModuleLoadData) load;
-    decltype(&cuModuleUnload) unload;
-    decltype(&cuModuleGetFunction) function;
-    decltype(&cuModuleGetGlobal) global;
-    decltype(&cuLaunchKernelEx) launch;
-} driver;
-
-static struct {
     cudaStream_t stream, other;
     char *region;
     u64 *hashes, *ends;
@@ -294,8 +286,9 @@ static const std::string &file_text(const std::string &path)
 static loaded load(kernel_job &job, const std::string &cubin, bool constants)
 {
     loaded result = {};
-    CHECK_DRIVER(driver.load(&result.module, file_text(cubin).data()));
-    CHECK_DRIVER(driver.function(&result.function, result.module, job.name.c_str()));
+    CHECK_DRIVER(DRIVER_ENTRY(cuModuleLoadData)(&result.module, file_text(cubin).data()));
+    CHECK_DRIVER(
+        DRIVER_ENTRY(cuModuleGetFunction)(&result.function, result.module, job.name.c_str()));
     for (unsigned i = 0; i < job.buffers.size(); i++) {
         const buffer &from = job.buffers[i];
         range &to = result.where.at[result.where.count++];
@@ -309,7 +302,8 @@ static loaded load(kernel_job &job, const std::string &cubin, bool constants)
         CUdeviceptr address = 0;
         size_t bytes = 0;
         range &to = result.where.at[result.where.count++]; /* none: no words */
-        if (driver.global(&address, &bytes, result.module, from.name.c_str()) == CUDA_SUCCESS) {
+        if (DRIVER_ENTRY(cuModuleGetGlobal)(&address, &bytes, result.module, from.name.c_str()) ==
+            CUDA_SUCCESS) {
             to.words = reinterpret_cast<unsigned *>(address);
             to.count = (unsigned)(bytes / sizeof(unsigned));
             to.content = from.content;
@@ -360,7 +354,8 @@ static void launch_kernel(const kernel_job &job, loaded &what, bool overlap)
     config.hStream = device.stream;
     config.attrs = &attribute;
     config.numAttrs = overlap ? 1 : 0;
-    CHECK_DRIVER(driver.launch(&config, what.function, what.arguments.data(), nullptr));
+    static const auto launch = DRIVER_ENTRY(cuLaunchKernelEx);
+    CHECK_DRIVER(launch(&config, what.function, what.arguments.data(), nullptr));
 }
 
 /* Waits with an end, as a kernel may hang. */
@@ -424,7 +419,8 @@ static int count_early(const loaded &what, const std::vector<u64> &ends, unsigne
 {
     CUdeviceptr address = 0;
     size_t bytes = 0;
-    if (driver.global(&address, &bytes, what.module, "pdl_test_stamps") != CUDA_SUCCESS ||
+    if (DRIVER_ENTRY(cuModuleGetGlobal)(&address, &bytes, what.module, "pdl_test_stamps") !=
+            CUDA_SUCCESS ||
         bytes != stamp_count * sizeof(u64)) {
         return -1;
     }
@@ -445,7 +441,6 @@ struct run_request {
 
 static void run(kernel_job &job, const run_request &request)
 {
-    timespec begin, end;
     const bool overlap = request.mode == "overlap", graph = request.mode == "graph";
     if (request.rounds == 0 || request.rounds > most_rounds || job.name.empty() ||
         (graph && request.rounds % rounds_per_graph != 0)) {
@@ -468,7 +463,6 @@ static void run(kernel_job &job, const run_request &request)
         disturb<<<264, 256, 0, device.other>>>(device.load, device.step, request.rounds * 40000u);
         CHECK(cudaGetLastError());
     }
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     if (graph) {
         run_graphs(job, what, request.rounds);
     } else {
@@ -476,12 +470,11 @@ static void run(kernel_job &job, const run_request &request)
     }
     launch_producer(what.where, request.rounds, 0, overlap);
     finish(device.stream, "chain");
-    clock_gettime(CLOCK_MONOTONIC, &end);
     finish(device.other, "load");
     std::vector<u64> log(request.rounds), ends(request.rounds);
     CHECK(cudaMemcpy(log.data(), device.hashes, log.size() * sizeof(u64), cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(ends.data(), device.ends, ends.size() * sizeof(u64), cudaMemcpyDeviceToHost));
-    int different = -1, first = -1;
+    int different = -1;
     if (request.reference != "-") {
         const auto found = job.logs.find(request.reference);
         if (found == job.logs.end() || found->second.size() < log.size()) {
@@ -489,21 +482,14 @@ static void run(kernel_job &job, const run_request &request)
         }
         different = 0;
         for (unsigned round = 0; round < request.rounds; round++) {
-            if (log[round] != found->second[round]) {
-                different++;
-                first = first < 0 ? (int)round : first;
-            }
+            different += log[round] != found->second[round];
         }
     }
     const int early = count_early(what, ends, request.rounds);
-    CHECK_DRIVER(driver.unload(what.module));
+    CHECK_DRIVER(DRIVER_ENTRY(cuModuleUnload)(what.module));
     job.logs[request.label] = log;
-    answer(
-        "{\"label\": \"%s\", \"rounds\": %u, \"different\": %d, \"first\": %d, \"early\": %d, "
-        "\"us\": %.1f}",
-        request.label.c_str(), request.rounds, different, first, early,
-        (1e6 * (double)(end.tv_sec - begin.tv_sec) + 1e-3 * (double)(end.tv_nsec - begin.tv_nsec)) /
-            request.rounds);
+    answer("{\"label\": \"%s\", \"rounds\": %u, \"different\": %d, \"early\": %d}",
+           request.label.c_str(), request.rounds, different, early);
 }
 
 /* ---- commands ---------------------------------------------------------------------------------- */
@@ -586,12 +572,7 @@ static void start(double patience)
     cudaDeviceProp properties;
     unsigned step = 0;
     int version = 0;
-    driver.load = DRIVER_ENTRY(cuModuleLoadData);
-    driver.unload = DRIVER_ENTRY(cuModuleUnload);
-    driver.function = DRIVER_ENTRY(cuModuleGetFunction);
-    driver.global = DRIVER_ENTRY(cuModuleGetGlobal);
-    driver.launch = DRIVER_ENTRY(cuLaunchKernelEx);
-    if (!driver.load || !driver.unload || !driver.function || !driver.global || !driver.launch) {
+    if (dlopen("libcuda.so.1", RTLD_NOW) == nullptr || DRIVER_ENTRY(cuLaunchKernelEx) == nullptr) {
         fail("skip", "libcuda.so.1", "absent, or too old");
     }
     if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess || properties.major < 9) {

@@ -13,8 +13,7 @@ seconds, one kernel is launched at a time from one process, and the first error 
 
 A kernel is judged if it changes memory and leaves the same in each of five chains without overlap, of which one runs
 beside another load, one puts garbage into shared memory before each launch, and one delays warps at random. Each kernel
-also runs as it is, not instrumented, with overlap, which has to go wrong; one with non-coherent loads also with a wait
-at its entry and these loads as they are. In a run of its own each instrumented kernel notes when it starts,
+also runs as it is, not instrumented, with overlap, which has to go wrong. In a run of its own each instrumented kernel notes when it starts,
 which shows the overlap.
 
 Writes a line of JSON for the device, one for each kernel, and one for all. Exit status: 0; 1 if a launch
@@ -31,7 +30,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -126,8 +124,6 @@ def prepare(options, kind, source):
         "plain": assemble(options, finish(text), path + ".plain"),
         "jitter": assemble(options, finish(ptx.with_jitter(text)), path + ".jitter"),
     }
-    if ".nc." in text and "sm_8" not in text:
-        cubins["non_coherent"] = assemble(options, finish(ptx.with_code(text, ptx.WAIT)), path + ".nc")
     for label, arguments, constants in VARIANTS:
         stem = "%s.%s" % (path, label)
         changed, report = instrument(options, text if constants else ptx.without_markers(text), stem, arguments)
@@ -346,36 +342,25 @@ def prove(worker, options, subject):
         again = worker.run(label + "_stamps_graph", "graph", told, STAMP_ROUNDS, reference, cubins[label + "_stamps"])
         variants[label] = {
             "launches": stream["rounds"] + graph["rounds"],
-            "stale": stream["different"] + graph["different"],
+            "stale": sum(one["different"] for one in (stream, graph, stamps, again)),
             "early": stamps["early"],
             "early_graph": again["early"],
-            "stale_with_stamps": stamps["different"] + again["different"],
         }
     alone = worker.run("stamps_plain", "plain", 0, STAMP_ROUNDS, "plain0", cubins["entry_none_stamps"])
     found["early_without_overlap"] = alone["early"]
-    if any(v["stale"] + v["stale_with_stamps"] for v in variants.values()):
+    if any(v["stale"] for v in variants.values()):
         again = worker.run("more_jitter", "plain", 0, options.rounds, "plain0", cubins["jitter"])
         garbage = worker.run("more_garbage", "scribbled", 0, options.rounds, "plain0", cubins["plain"])
         found["differs_without_overlap"] = again["different"] + garbage["different"]
     control = worker.run("control", "overlap", 0, options.rounds, "plain0", cubins["plain"])
     graph = worker.run("control_graph", "graph", 0, graph_rounds, "plain0", cubins["plain"])
-    found["control"] = {
-        "launches": control["rounds"],
-        "stale": control["different"],
-        "launches_graph": graph["rounds"],
-        "stale_graph": graph["different"],
-    }
-    if "non_coherent" in cubins and ".nc." in subject.kernel.body:
-        loads = worker.run("non_coherent", "overlap", 0, options.rounds, "plain0", cubins["non_coherent"])
-        found["non_coherent"] = {"launches": loads["rounds"], "stale": loads["different"]}
+    found["control"] = {"stale": control["different"], "stale_graph": graph["different"]}
     return found
 
 
 def prove_all(worker, options, subjects, output):
     found = []
     for subject in subjects:
-        if subject.launch is not None and time.monotonic() > options.began + options.limit:
-            subject.reason = "no time was left"
         if subject.reason:
             line = {"kernel": subject.kernel.spelled, "source": subject.source, "left_out": subject.reason}
         else:
@@ -385,7 +370,9 @@ def prove_all(worker, options, subjects, output):
                 raise Lost("%s: %s" % (subject.title(), error)) from None
             if "left_out" not in line:
                 found.append(line)
-        emit(output, brief(line))
+        if subject.reason:
+            say("left out: %s: %s" % (subject.title(), subject.reason))
+        emit(output, line)
     return found
 
 
@@ -399,113 +386,59 @@ def emit(output, line):
         output.flush()
 
 
-def brief(line):
-    """A kernel's line with what is as it should be in few words."""
-    line = dict(line)
-    variants = line.pop("variants", None)
-    if variants is not None:
-        stale = {label: v["stale"] + v["stale_with_stamps"] for label, v in variants.items()}
-        line["launches"] = sum(v["launches"] for v in variants.values())
-        line["stale"] = {label: count for label, count in stale.items() if count} or 0
-        line["early"] = [v["early"] for v in variants.values()]
-        line["early_graph"] = [v["early_graph"] for v in variants.values()]
-    return line
-
-
 def sum_up(subjects, found):
     """The last line of the results, and what failed."""
-    judged = [line for line in found if not line.get("differs_without_overlap")]
-    total = {"kernels": len(subjects), "judged": len(judged), "left_out": len(subjects) - len(judged)}
-    total["variants"] = {}
-    for label, _, _ in VARIANTS:
-        lines = [line["variants"][label] for line in judged if label in line.get("variants", {})]
-        total["variants"][label] = {
-            "kernels": len(lines),
-            "launches": sum(line["launches"] for line in lines),
-            "stale": sum(line["stale"] + line["stale_with_stamps"] for line in lines),
-            "stamps": STAMP_ROUNDS * len(lines),
-            "early": sum(max(line["early"], 0) for line in lines),
-            "early_graph": sum(max(line["early_graph"], 0) for line in lines),
-            "kernels_early": sum(line["early"] > 0 and line["early_graph"] > 0 for line in lines),
-        }
-    wrong = [line["control"] for line in judged if "control" in line]
-    total["launches"] = sum(variant["launches"] for variant in total["variants"].values())
-    total["stale"] = sum(variant["stale"] for variant in total["variants"].values())
-    total["controls"] = len(wrong)
-    total["controls_wrong"] = sum(control["stale"] > 0 for control in wrong)
-    total["control_launches"] = sum(control["launches"] for control in wrong)
-    total["control_stale"] = sum(control["stale"] for control in wrong)
-    total["control_launches_graph"] = sum(control["launches_graph"] for control in wrong)
-    total["control_stale_graph"] = sum(control["stale_graph"] for control in wrong)
-    loads = [line["non_coherent"] for line in judged if "non_coherent" in line]
-    total["non_coherent"] = {
-        "kernels": len(loads),
-        "kernels_stale": sum(line["stale"] > 0 for line in loads),
-        "launches": sum(line["launches"] for line in loads),
-        "stale": sum(line["stale"] for line in loads),
-    }
-    total["early_without_overlap"] = sum(line.get("early_without_overlap", 0) for line in judged)
-    return total, judged
-
-
-def report(total, found, judged, subjects, problems):
-    failures = list(problems)
+    failures, judged = [], [line for line in found if not line.get("differs_without_overlap")]
     for line in found:
         if line.get("differs_without_overlap"):
             say("left out, its results depend on when its warps start: %s: %s" % (line["source"], line["kernel"]))
+    total = {"kernels": len(subjects), "judged": len(judged), "variants": {}}
+    for label, _, _ in VARIANTS:
+        lines = [line["variants"][label] for line in judged if label in line["variants"]]
+        early = sum(line["early"] > 0 and line["early_graph"] > 0 for line in lines)
+        total["variants"][label] = {
+            "kernels": len(lines), "launches": sum(line["launches"] for line in lines),
+            "stale": sum(line["stale"] for line in lines), "kernels_early": early}
+        if early < len(lines) * 9 // 10:
+            failures.append("%s: only %d of %d kernels overlapped" % (label, early, len(lines)))
     for line in judged:
-        stale = {label: v for label, v in line.get("variants", {}).items() if v["stale"] + v["stale_with_stamps"] > 0}
-        if stale:
-            failures.append("%s: %s: %s" % (line["source"], line["kernel"], json.dumps(stale)))
-    for line in judged:
+        if any(variant["stale"] for variant in line["variants"].values()):
+            failures.append("%s: %s: %s" % (line["source"], line["kernel"], json.dumps(line["variants"])))
         if line["control"]["stale"] == 0:
             say("not wrong without a wait: %s: %s" % (line["source"], line["kernel"]))
-    for subject in subjects:
-        if subject.reason:
-            say("left out: %s: %s" % (subject.title(), subject.reason))
-    if total["judged"] < total["kernels"] * 3 // 4:
-        failures.append("only %d of %d kernels could be judged" % (total["judged"], total["kernels"]))
-    if total["controls_wrong"] < total["controls"] * 9 // 10:
-        counts = (total["controls_wrong"], total["controls"])
-        failures.append("only %d of %d kernels went wrong without a wait" % counts)
+    total["controls_wrong"] = sum(line["control"]["stale"] > 0 for line in judged)
+    total["early_without_overlap"] = sum(line["early_without_overlap"] for line in judged)
+    if len(judged) < len(subjects) * 3 // 4:
+        failures.append("only %d of %d kernels could be judged" % (len(judged), len(subjects)))
+    if total["controls_wrong"] < len(judged) * 9 // 10:
+        failures.append("only %d of %d kernels went wrong without a wait" % (total["controls_wrong"], len(judged)))
     if total["early_without_overlap"] > 0:
         failures.append("%d kernels started early without overlap" % total["early_without_overlap"])
-    for label, variant in total["variants"].items():
-        if variant["kernels_early"] < variant["kernels"] * 9 // 10:
-            counts = (label, variant["kernels_early"], variant["kernels"])
-            failures.append("%s: only %d of %d kernels overlapped" % counts)
-    print(json.dumps(total, indent=1))
-    for failure in failures:
-        say("failed: " + failure)
-    return 1 if failures else 0
+    return total, failures
 
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nvcc", required=True)
-    parser.add_argument("--ptxas", help="default: the one beside nvcc")
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--include", default=os.path.join(ROOT, "include"), help="the folder of pdl/device.cuh")
     parser.add_argument("--program", required=True, help="chains.cu, built")
     parser.add_argument("--rounds", type=int, default=80, help="launches per variant in streams; half in graphs")
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which kernels are left out")
     parser.add_argument("--filter", default="", help="only files of the corpus with this in their name")
     parser.add_argument("--output", help="a file for the lines of JSON")
-    parser.add_argument("--keep", help="a folder for PTX and machine code, which are kept")
     parser.add_argument("--prepare", action="store_true", help="only make the machine code, for sm_90")
     options = parser.parse_args()
     if not STAMP_ROUNDS <= options.rounds <= 500 or options.rounds % 20 != 0:
         parser.error("--rounds is %d, not a multiple of 20 up to 500" % options.rounds)
     beside = os.path.join(os.path.dirname(os.path.realpath(options.nvcc)), "ptxas")
-    options.ptxas = options.ptxas or (beside if os.path.exists(beside) else "ptxas")
+    options.ptxas = beside if os.path.exists(beside) else "ptxas"
     return options
 
 
 def prove_corpus(options, output):
-    options.began = time.monotonic()
     options.architecture = 90
     if options.prepare:
-        return prepare_all(options)[2]
+        return prepare_all(options)[1]
     worker = Worker(options)
     try:
         if "error" in worker.device:
@@ -514,7 +447,7 @@ def prove_corpus(options, output):
             return SKIPPED if skip else 1
         options.architecture = worker.device["architecture"]
         emit(output, worker.device)
-        subjects, problems, wrong = prepare_all(options)
+        subjects, wrong = prepare_all(options)
         if wrong:
             return 1  # nothing is launched of which not all is known
         found = prove_all(worker, options, subjects, output)
@@ -523,14 +456,16 @@ def prove_corpus(options, output):
         return 1
     finally:
         worker.stop()
-    total, judged = sum_up(subjects, found)
-    total["seconds"] = round(time.monotonic() - options.began, 1)
+    total, failures = sum_up(subjects, found)
     emit(output, total)
-    return report(total, found, judged, subjects, problems)
+    print(json.dumps(total, indent=1))
+    for failure in failures:
+        say("failed: " + failure)
+    return 1 if failures else 0
 
 
 def prepare_all(options):
-    """The kernels as machine code, what is wrong with files or kernels.txt, and whether anything is."""
+    """The kernels as machine code, and whether anything is wrong with files or kernels.txt."""
     files = [(kind, source) for kind in ("broken", "right") for source in corpus.corpus(kind)]
     files = [(kind, source) for kind, source in files if options.filter in "%s/%s" % (kind, os.path.basename(source.name))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -540,14 +475,13 @@ def prepare_all(options):
     problems += choose(subjects, not options.filter and not problems)
     counts = (len(subjects), len(files), sum(not subject.reason for subject in subjects))
     say("\n".join(problems + ["%d kernels in %d files, of which %d take part" % counts]))
-    return subjects, problems, bool(problems) or not subjects
+    return subjects, bool(problems) or not subjects
 
 
 def main():
     options = read_options()
     with tempfile.TemporaryDirectory() as folder:
-        options.folder = options.keep or folder
-        os.makedirs(options.folder, exist_ok=True)
+        options.folder = folder
         if options.output is None:
             return prove_corpus(options, None)
         with open(options.output, "w", encoding="utf-8") as output:

@@ -252,8 +252,6 @@ def with_code(text, code):
     return text
 
 
-WAIT = "griddepcontrol.wait;\n"
-
 # Lets the warps start up to 8 microseconds apart, half of them at once.
 JITTER = """{ .reg .pred %pdlq; .reg .b32 %pdla, %pdlb, %pdlc;
 mov.u32 %pdla, %tid.x; shr.u32 %pdla, %pdla, 5; mov.u32 %pdlb, %ctaid.x; mov.u32 %pdlc, %clock;

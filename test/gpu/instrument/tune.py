@@ -31,23 +31,14 @@ extern "C" __global__ void gemv(const float *weights, const float *x, float *y, 
 
 extern "C" __global__ void rms_norm(const float *x, float *y, int count)
 {
-    __shared__ float sums[8];
     float sum = 0;
-    for (int i = threadIdx.x; i < count; i += 256) {
+    for (int i = threadIdx.x; i < count; i += 32) {
         sum += x[i] * x[i];
     }
     for (int step = 16; step > 0; step /= 2) {
         sum += __shfl_xor_sync(~0u, sum, step);
     }
-    if (threadIdx.x % 32 == 0) {
-        sums[threadIdx.x / 32] = sum;
-    }
-    __syncthreads();
-    sum = 0;
-    for (int i = 0; i < 8; i++) {
-        sum += sums[i];
-    }
-    for (int i = threadIdx.x; i < count; i += 256) {
+    for (int i = threadIdx.x; i < count; i += 32) {
         y[i] = x[i] * rsqrtf(sum / count + 1e-5f);
     }
 }
@@ -62,7 +53,7 @@ def chain(points):
         *[f"image {n} {n}.ptx" for n in range(-1, points)],
         *[f"buffer w{i} bytes={4 * SIZE * SIZE} constant file=w{i}" for i in range(8)],
         f"buffer x bytes={4 * SIZE} file=x", f"buffer y bytes={4 * SIZE}",
-        "kernel norm code=rms_norm grid=1 block=256 trigger=-1",
+        "kernel norm code=rms_norm grid=1 block=32 trigger=-1",
         f"kernel product code=gemv grid={SIZE // 8} block=32x8 trigger=-1",
         "repeat 4", *links, "end", ""])  # fmt: skip
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""all.py BUILD OUT [SECONDS [PART...]]: see all.sh."""
+"""all.py BUILD OUT [SECONDS [PART...]]: runs everything of this folder on a device, or the parts that are named, each for
+a limited time and all of it for SECONDS (default 840). Writes results and OUT/summary.json. One part runs at a time."""
 
 import json
 import os
@@ -11,69 +12,42 @@ from pathlib import Path
 import watched
 
 HERE = Path(__file__).resolve().parent
-# In order of importance: the script, its options, the most seconds that it may take.
-PARTS = [("reasons", [], 70), ("races", [], 30), ("truth", [], 50), ("switch", [], 110),
-         ("jit", [], 90), ("bisect_runs", ["--seconds", "40"], 160), ("cost", ["--rounds", "3"], 110),
-         ("others", [], 200), ("bad", [], 120)]
+# In order of importance: the most seconds that a part may take.
+PARTS = {"reasons": 70, "races": 30, "truth": 50, "switch": 110, "jit": 90, "bisect_runs": 200, "programs": 290}
 
 
-def library_of(build):
-    for path in sorted(Path(build).glob("lib/**/libpdl-watch.so")):
-        return str(path.resolve())
-    return None
-
-
-class All:
-    def __init__(self, build, out, until):
-        self.build, self.out, self.until = build, out, until
-        self.summary = {}
-        self.env = dict(os.environ)
-        library = library_of(build)
-        if library is not None:
-            self.env.setdefault("PDL_WATCH_LIBRARY", library)
-
-    def run(self, part):
-        name, options, seconds = part
-        left = self.until - time.monotonic()
-        if left < 5:
-            self.summary[name] = {"result": "no time left"}
-            return
-        command = [sys.executable, "-B", HERE / f"{name}.py", "--pdltool", self.build / "tools/pdltool", "--programs",
-                   self.build / "test/gpu/watch", "--out", self.out, *options]
-        finished = watched.run(command, min(seconds, left), self.env)
-        (self.out / f"{name}.log").write_text(finished.out + finished.err, encoding="utf-8")
-        result = ("out of time" if finished.timed_out else
-                  {0: "as it should be", watched.SKIPPED: "skipped"}.get(finished.code, "failed"))
-        self.summary[name] = {"result": result, "exit_code": finished.code, "seconds": round(finished.seconds, 1),
-                              "failures": [line for line in finished.err.splitlines() if line.startswith("failed:")]}
-        if "the device is lost" in finished.err:
-            self.until = 0 # nothing more is launched
-        self.write()
-        print(f"==== {name}: {result}, {finished.seconds:.1f} s\n" + (finished.out + finished.err)[-2500:], flush=True)
-
-    def write(self):
-        (self.out / "summary.json").write_text(json.dumps(dict(self.summary), indent=1) + "\n", encoding="utf-8")
+def run(part, build, out, seconds):
+    env = dict(os.environ)
+    for library in sorted(build.glob("lib/**/libpdl-watch.so")):
+        env.setdefault("PDL_WATCH_LIBRARY", str(library))
+    finished = watched.run([sys.executable, "-B", HERE / f"{part}.py", "--pdltool", build / "tools/pdltool", "--programs",
+                            build / "test/gpu/watch", "--out", out], seconds, env)
+    (out / f"{part}.log").write_text(finished.out + finished.err, encoding="utf-8")
+    result = ("out of time" if finished.timed_out else
+              {0: "as it should be", watched.SKIPPED: "skipped"}.get(finished.code, "failed"))
+    print(f"==== {part}: {result}, {finished.seconds:.1f} s\n" + (finished.out + finished.err)[-2500:], flush=True)
+    return {"result": result, "seconds": round(finished.seconds, 1), "lost": "the device is lost" in finished.err,
+            "failures": [line for line in finished.err.splitlines() if line.startswith("failed:")]}
 
 
 def main():
-    if len(sys.argv) < 3:
-        print(f"usage: {sys.argv[0]} BUILD OUT [SECONDS [PART...]]", file=sys.stderr)
+    chosen = sys.argv[4:] or list(PARTS)
+    if len(sys.argv) < 3 or not set(chosen) <= set(PARTS):
+        print(f"usage: {sys.argv[0]} BUILD OUT [SECONDS [PART...]]; parts: {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    chosen = sys.argv[4:]
-    unknown = set(chosen) - {name for name, _, _ in PARTS}
-    if unknown:
-        print(f"no such part: {', '.join(sorted(unknown))}", file=sys.stderr)
-        return 2
-    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 960
-    everything = All(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), time.monotonic() + seconds)
-    everything.out.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
-        if not chosen or part[0] in chosen:
-            everything.run(part)
-    everything.write()
-    for name, part in everything.summary.items():
-        print(f"{name}: {part['result']}")
-    return 0 if all(part["result"] in ("as it should be", "skipped") for part in everything.summary.values()) else 1
+    build, out = (Path(text).resolve() for text in sys.argv[1:3])
+    until = time.monotonic() + (float(sys.argv[3]) if len(sys.argv) > 3 else 840)
+    out.mkdir(parents=True, exist_ok=True)
+    summary = {}
+    for part in chosen:
+        left = until - time.monotonic()
+        if left < 5 or any(found["lost"] for found in summary.values()): # nothing more is launched
+            break
+        summary[part] = run(part, build, out, min(PARTS[part], left))
+        (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    for part in chosen:
+        print(f"{part}: {summary[part]['result'] if part in summary else 'not run'}")
+    return 0 if all(part in summary and summary[part]["result"] in ("as it should be", "skipped") for part in chosen) else 1
 
 
 if __name__ == "__main__":

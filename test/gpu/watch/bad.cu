@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bad HOW: a program that launches kernels and ends badly, or does what programs seldom do. bad.py watches it. */
+/* bad HOW: a program that launches kernels and ends badly, or does what programs seldom do. programs.py watches it. */
 #include <csignal>
 
 #include <sys/wait.h>
@@ -80,8 +80,6 @@ static int end_badly(const char *how, char **argv)
             return 4;
         }
         run(100);
-    } else if (strcmp(how, "hangs") == 0) { /* until bad.py sends a signal, or a while */
-        sleep(60);
     } else {
         fprintf(stderr, "%s: unknown\n", how);
         return 2;

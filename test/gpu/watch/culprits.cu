@@ -4,19 +4,14 @@
  *
  *   --broken K          kernel K reads both lanes before its wait
  *   --together K,L      K reads the first lane before its wait and L the second: only both together make a wrong result
- *   --rounds N          times through the 64 kernels, default 32
  *   --graph             captured, and launched as a graph
- *   --overlap-off       the launches do not ask for overlap
  *   --quick-host P      before it launches a broken kernel the host has other things to do, so that the launch comes too
  *                       late to overlap; but for one launch of a run, with the probability P
- *   --window-ns W       a broken kernel reads W ns after it began: so late that what it reads is mostly written
  *   --repeat N          N runs in this process; prints how many were wrong, and exits with 1 if any was
- *   --seed S            of what --quick-host draws; default from the clock
  *
  * Every kernel reads what the one before wrote, triggers, works for some µs and only then writes. */
 #include <random>
 #include <utility>
-#include <vector>
 
 #include "programs.cuh"
 
@@ -33,16 +28,12 @@ struct lanes {
     unsigned cell[2][cells];
 };
 
-template <int Number, int Broken>
-static __global__ void stage(const lanes *from, lanes *to, unsigned window_ns)
+template <int Number, int Broken> static __global__ void stage(const lanes *from, lanes *to)
 {
     const unsigned own = blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned other = (own + cells / 2 + 1) % cells; /* of another block */
     volatile const lanes *const now = from;
     unsigned value[2] = {0, 0};
-    if (Broken != 0) {
-        spin(window_ns);
-    }
     if ((Broken & FIRST_LANE) != 0) {
         value[0] = now->cell[0][other];
     }
@@ -62,7 +53,7 @@ static __global__ void stage(const lanes *from, lanes *to, unsigned window_ns)
     to->cell[1][own] = value[1] + 1;
 }
 
-typedef void (*stage_kernel)(const lanes *from, lanes *to, unsigned window_ns);
+typedef void (*stage_kernel)(const lanes *from, lanes *to);
 
 template <int... Numbers>
 static stage_kernel find(int number, int broken, std::integer_sequence<int, Numbers...>)
@@ -75,8 +66,9 @@ static stage_kernel find(int number, int broken, std::integer_sequence<int, Numb
 /* ---- options ------------------------------------------------------------------------------------- */
 
 static int broken[kernels];
-static unsigned rounds = 32, repeats = 1, window_ns;
-static bool in_graph, overlap = true;
+static const unsigned rounds = 32; /* times through the kernels */
+static unsigned repeats = 1;
+static bool in_graph;
 static double quick_host = 1;
 static std::mt19937_64 random_numbers;
 
@@ -92,15 +84,10 @@ static bool break_kernel(const char *text, char **end, int how)
 
 static bool read_options(int argc, char **argv)
 {
-    unsigned long long seed = host_ns();
     for (int i = 1; i < argc; i++) {
         const char *option = argv[i];
         if (strcmp(option, "--graph") == 0) {
             in_graph = true;
-            continue;
-        }
-        if (strcmp(option, "--overlap-off") == 0) {
-            overlap = false;
             continue;
         }
         if (++i == argc) {
@@ -116,16 +103,10 @@ static bool read_options(int argc, char **argv)
                 !break_kernel(end + 1, &end, SECOND_LANE)) {
                 return false;
             }
-        } else if (strcmp(option, "--rounds") == 0) {
-            rounds = strtoul(argv[i], &end, 10);
         } else if (strcmp(option, "--repeat") == 0) {
             repeats = strtoul(argv[i], &end, 10);
-        } else if (strcmp(option, "--window-ns") == 0) {
-            window_ns = strtoul(argv[i], &end, 10);
         } else if (strcmp(option, "--quick-host") == 0) {
             quick_host = strtod(argv[i], &end);
-        } else if (strcmp(option, "--seed") == 0) {
-            seed = strtoull(argv[i], &end, 10);
         } else {
             return false;
         }
@@ -133,8 +114,8 @@ static bool read_options(int argc, char **argv)
             return false;
         }
     }
-    random_numbers.seed(seed);
-    return rounds > 0 && repeats > 0 && !(in_graph && quick_host < 1);
+    random_numbers.seed(host_ns());
+    return repeats > 0 && !(in_graph && quick_host < 1);
 }
 
 /* ---- a run --------------------------------------------------------------------------------------- */
@@ -154,8 +135,7 @@ static void launch_all(unsigned quick_round)
         if (broken[number] != 0 && quick_host < 1 && i / kernels != quick_round) {
             host_spin(other_work_ns);
         }
-        launch(kernel, blocks, threads, 0, stream, overlap, buffers[i % 2], buffers[(i + 1) % 2],
-               window_ns);
+        launch(kernel, blocks, threads, 0, stream, true, buffers[i % 2], buffers[(i + 1) % 2]);
     }
 }
 
@@ -181,7 +161,7 @@ static bool run(cudaGraphExec_t executable)
     } else {
         const bool quick = std::uniform_real_distribution<>(0, 1)(random_numbers) < quick_host;
         const unsigned quick_round =
-            std::uniform_int_distribution<unsigned>(1, rounds > 1 ? rounds - 1 : 1)(random_numbers);
+            std::uniform_int_distribution<unsigned>(1, rounds - 1)(random_numbers);
         launch_all(quick ? quick_round : rounds);
     }
     CHECK(cudaStreamSynchronize(stream));
@@ -192,8 +172,7 @@ int main(int argc, char **argv)
 {
     if (!read_options(argc, argv)) {
         fprintf(stderr,
-                "usage: %s [--broken K] [--together K,L] [--rounds N] [--graph] [--overlap-off]\n"
-                "       [--quick-host P] [--window-ns W] [--repeat N] [--seed S]\n",
+                "usage: %s [--broken K] [--together K,L] [--graph] [--quick-host P] [--repeat N]\n",
                 argv[0]);
         return 2;
     }
@@ -202,15 +181,8 @@ int main(int argc, char **argv)
         CHECK(cudaMalloc(&buffer, sizeof(*buffer)));
     }
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cudaGraphExec_t executable = nullptr;
-    if (in_graph) {
-        cudaGraph_t graph = nullptr;
-        CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        launch_all(rounds);
-        CHECK(cudaStreamEndCapture(stream, &graph));
-        CHECK(cudaGraphInstantiate(&executable, graph, 0));
-        CHECK(cudaGraphDestroy(graph));
-    }
+    const cudaGraphExec_t executable =
+        in_graph ? record(stream, [] { launch_all(rounds); }) : nullptr;
     unsigned wrong = 0;
     for (unsigned i = 0; i < repeats; i++) {
         wrong += run(executable);

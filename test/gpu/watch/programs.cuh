@@ -5,11 +5,13 @@
 #ifndef PDL_TEST_WATCH_PROGRAMS_CUH
 #define PDL_TEST_WATCH_PROGRAMS_CUH
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <vector>
 
 #include <cuda_runtime.h>
 
@@ -128,5 +130,77 @@ class gate
   private:
     unsigned *flag_ = nullptr;
 };
+
+/* ---- graphs and batches -------------------------------------------------------------------------- */
+
+/* What `work` launches into the stream, as a graph that `change` may change first. */
+template <typename Work, typename Change>
+static inline cudaGraphExec_t record(cudaStream_t stream, Work work, Change change)
+{
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    work();
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    change(graph);
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    return executable;
+}
+
+template <typename Work> static inline cudaGraphExec_t record(cudaStream_t stream, Work work)
+{
+    return record(stream, work, [](cudaGraph_t) {});
+}
+
+static const unsigned batch =
+    200; /* kernels that the queue of a stream holds without holding up the host */
+
+/* Lets `work` launch a batch of kernels a number of times, as it is or as a graph, each time behind a gate. Returns the
+ * median of the times per kernel, in µs. */
+template <typename Work>
+static inline double us_per_kernel(cudaStream_t stream, bool in_graph, Work work)
+{
+    cudaEvent_t begin, end;
+    gate doors;
+    std::vector<float> times(11);
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    const cudaGraphExec_t executable = in_graph ? record(stream, work) : nullptr;
+    if (!in_graph) {
+        work(); /* loads the kernel */
+    }
+    CHECK(cudaDeviceSynchronize());
+    for (float &time : times) {
+        doors.close(stream);
+        CHECK(cudaEventRecord(begin, stream));
+        if (in_graph) {
+            CHECK(cudaGraphLaunch(executable, stream));
+        } else {
+            work();
+        }
+        CHECK(cudaEventRecord(end, stream));
+        doors.open();
+        CHECK(cudaStreamSynchronize(stream));
+        CHECK(cudaEventElapsedTime(&time, begin, end));
+    }
+    if (executable != nullptr) {
+        CHECK(cudaGraphExecDestroy(executable));
+    }
+    std::sort(times.begin(), times.end());
+    return 1000.0 * times[times.size() / 2] / batch;
+}
+
+/* Of memory of the device: FNV-1a. */
+static inline unsigned long long hash_of(const unsigned *memory, size_t count)
+{
+    std::vector<unsigned> cells(count);
+    unsigned long long hash = 14695981039346656037ull;
+    CHECK(cudaMemcpy(cells.data(), memory, count * sizeof(cells[0]), cudaMemcpyDeviceToHost));
+    for (const unsigned cell : cells) {
+        hash = (hash ^ cell) * 1099511628211ull;
+    }
+    return hash;
+}
 
 #endif /* PDL_TEST_WATCH_PROGRAMS_CUH */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* races: launches all kernels of lint_pairs.cuh with overlap, each behind a primary that writes what they read. The program
+/* races: launches the kernels of LINT_PAIR_LIST with overlap, each behind a primary that writes what they read. The program
  * does not look at the results: races.py holds what `pdltool watch` says of the kernels against what they are. */
 #ifndef PDL_FAULT_INJECT
 #error "compiled with -DPDL_FAULT_INJECT, as the kernels are everywhere"
@@ -18,22 +18,6 @@ static cudaStream_t stream;
 static void start(void (*kernel)(const unsigned *, unsigned *))
 {
     launch(kernel, blocks, threads, 0, stream, true, used.data, used.out);
-}
-
-static void start(void (*kernel)(const uint4 *, unsigned *))
-{
-    launch(kernel, blocks, threads, 0, stream, true, reinterpret_cast<const uint4 *>(used.data),
-           used.out);
-}
-
-static void start(void (*kernel)(cell_arrays))
-{
-    launch(kernel, blocks, threads, 0, stream, true, cell_arrays{used.data, used.out});
-}
-
-static void start(void (*kernel)(const unsigned *, unsigned *, unsigned wait))
-{
-    launch(kernel, blocks, threads, 0, stream, true, used.data, used.out, 0u);
 }
 
 static void start(void (*kernel)(unsigned *, unsigned *))
@@ -66,9 +50,9 @@ int main()
     }
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     for (int i = 0; i < 3; i++) {
-#define RUN(pair, rule, array, right, stale, sentence)                                             \
+#define RUN(pair, mended, rule, array, right, stale, sentence)                                     \
     run(pair##_broken, open);                                                                      \
-    run(pair##_mended, open);
+    run(mended##_mended, open);
         LINT_PAIR_LIST(RUN)
 #undef RUN
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reasons NAME: a pair of kernels, primary and secondary, that does not overlap for the reason NAME, twenty times; without
  * an argument it lists the names. reasons.py asks `pdltool watch` for the reason of each. */
-#include <vector>
-
 #include <cuda.h>
 
 #include "programs.cuh"
@@ -305,27 +303,15 @@ static const reason reasons[] = {
     {"waits_first", waits_first, true, false},
 };
 
-static cudaGraphExec_t record(void (*launches)(), void (*change)(cudaGraph_t) = nullptr)
-{
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launches();
-    CHECK(cudaStreamEndCapture(stream, &graph));
-    if (change != nullptr) {
-        change(graph);
-    }
-    CHECK(cudaGraphInstantiate(&executable, graph, 0));
-    CHECK(cudaGraphDestroy(graph));
-    return executable;
-}
-
 static void run(const reason &reason)
 {
+    const auto change = [&](cudaGraph_t graph) {
+        if (reason.launch == full_edge) {
+            make_edges_full(graph);
+        }
+    };
     const cudaGraphExec_t executable =
-        reason.in_graph
-            ? record(reason.launch, reason.launch == full_edge ? make_edges_full : nullptr)
-            : nullptr;
+        reason.in_graph ? record(stream, reason.launch, change) : nullptr;
     for (int i = 0; i <= rounds; i++) {
         /* A kernel is loaded when it is first launched, which waits for those that run: not behind the gate. */
         if (reason.in_stream && i > 0) {

@@ -4,36 +4,35 @@
  *
  * Every round of a pair waits for the device, so that the n-th run of a first_* kernel, in order of time, is the n-th
  * entry of the JSON, and the same of second_*. Round 0 loads the kernels, and its times are not compared. */
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "programs.cuh"
 
 static const unsigned most_blocks = 4096;
 
 struct phases {
-    unsigned before, after;     /* ns: around the trigger, or around the wait */
-    unsigned long long *stamps; /* per block: begin, end */
+    unsigned before, after; /* ns: around the trigger, or around the wait */
 };
 
-__device__ __forceinline__ void stamp_begin(const phases &work)
+typedef unsigned long long stamp; /* two per block: begin, end */
+
+__device__ __forceinline__ void stamp_begin(stamp *stamps)
 {
     if (threadIdx.x == 0) {
-        work.stamps[2 * blockIdx.x] = device_clock();
+        stamps[2 * blockIdx.x] = device_clock();
     }
 }
 
-__device__ __forceinline__ void stamp_end(const phases &work)
+__device__ __forceinline__ void stamp_end(stamp *stamps)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
-        work.stamps[2 * blockIdx.x + 1] = device_clock();
+        stamps[2 * blockIdx.x + 1] = device_clock();
     }
 }
 
 /* Many registers at once, whose values the compiler cannot know. */
-__device__ __forceinline__ void hold_registers(const phases &work)
+__device__ __forceinline__ void hold_registers(stamp *stamps)
 {
     float values[96];
 #pragma unroll
@@ -46,41 +45,43 @@ __device__ __forceinline__ void hold_registers(const phases &work)
         sum += values[i] * values[95 - i];
     }
     if (sum == -1) { /* never */
-        work.stamps[0] = 0;
+        stamps[0] = 0;
     }
 }
 
 enum trigger_place { NO_TRIGGER, TRIGGER };
 
-template <trigger_place Trigger, bool Registers> static __global__ void first_kernel(phases work)
+template <trigger_place Trigger, bool Registers>
+static __global__ void first_kernel(phases work, stamp *stamps)
 {
-    stamp_begin(work);
+    stamp_begin(stamps);
     if (Registers) {
-        hold_registers(work);
+        hold_registers(stamps);
     }
     spin(work.before);
     if (Trigger == TRIGGER) {
         cudaTriggerProgrammaticLaunchCompletion();
     }
     spin(work.after);
-    stamp_end(work);
+    stamp_end(stamps);
 }
 
-template <bool Wait, bool Registers> static __global__ void second_kernel(phases work)
+template <bool Wait, bool Registers>
+static __global__ void second_kernel(phases work, stamp *stamps)
 {
-    stamp_begin(work);
+    stamp_begin(stamps);
     if (Registers) {
-        hold_registers(work);
+        hold_registers(stamps);
     }
     spin(work.before);
     if (Wait) {
         cudaGridDependencySynchronize();
     }
     spin(work.after);
-    stamp_end(work);
+    stamp_end(stamps);
 }
 
-typedef void (*kernel_pointer)(phases);
+typedef void (*kernel_pointer)(phases work, stamp *stamps);
 
 /* ---- the pairs ----------------------------------------------------------------------------------- */
 
@@ -97,153 +98,126 @@ struct pair {
     host_timing host;
 };
 
-static std::vector<pair> make_pairs()
+static const kernel_pointer triggers = first_kernel<TRIGGER, false>;
+static const kernel_pointer never_triggers = first_kernel<NO_TRIGGER, false>;
+static const kernel_pointer waits = second_kernel<true, false>;
+static const kernel_pointer never_waits = second_kernel<false, false>;
+
+/* All of: how the first triggers, how long the second needs nothing of it, and their shapes. */
+static void add_combinations(std::vector<pair> &pairs, unsigned sms)
 {
-    struct trigger {
+    const struct {
         const char *name;
-        trigger_place place;
-        unsigned before, after;
-    };
-    const trigger triggers[] = {{"no trigger", NO_TRIGGER, 20000, 0},
-                                {"early trigger", TRIGGER, 1000, 19000},
-                                {"middle trigger", TRIGGER, 10000, 10000},
-                                {"late trigger", TRIGGER, 20000, 0}};
-    struct shape {
+        kernel_pointer first;
+        phases work;
+    } first[] = {{"no trigger", never_triggers, {20000, 0}},
+                 {"early trigger", triggers, {1000, 19000}},
+                 {"middle trigger", triggers, {10000, 10000}},
+                 {"late trigger", triggers, {20000, 0}}};
+    const struct {
         const char *name;
         unsigned first_grid, first_block, second_grid, second_block;
-    };
-    const unsigned sms = static_cast<unsigned>(sm_count());
-    const shape shapes[] = {{"one block", 1, 32, 1, 32},
-                            {"a block per SM", sms, 128, sms, 128},
-                            {"4 blocks per SM", 4 * sms, 64, 4 * sms, 64},
-                            {"large behind small", 8, 256, 4 * sms, 128}};
-    std::vector<pair> pairs;
-    for (const trigger &trigger : triggers) {
-        const kernel_pointer first = trigger.place == TRIGGER ? first_kernel<TRIGGER, false>
-                                                              : first_kernel<NO_TRIGGER, false>;
+    } shapes[] = {{"one block", 1, 32, 1, 32},
+                  {"a block per SM", sms, 128, sms, 128},
+                  {"4 blocks per SM", 4 * sms, 64, 4 * sms, 64},
+                  {"large behind small", 8, 256, 4 * sms, 128}};
+    for (const auto &one : first) {
         for (const unsigned prologue : {0u, 5000u, 30000u}) {
-            for (const shape &shape : shapes) {
-                pairs.push_back({std::string(trigger.name) + ", prologue " +
-                                     std::to_string(prologue) + " ns, " + shape.name,
-                                 first,
-                                 second_kernel<true, false>,
+            for (const auto &shape : shapes) {
+                pairs.push_back({std::string(one.name) + ", prologue " + std::to_string(prologue) +
+                                     " ns, " + shape.name,
+                                 one.first,
+                                 waits,
                                  shape.first_grid,
                                  shape.first_block,
                                  shape.second_grid,
                                  shape.second_block,
                                  0,
                                  0,
-                                 {trigger.before, trigger.after, nullptr},
-                                 {prologue, 5000, nullptr},
+                                 one.work,
+                                 {prologue, 5000},
                                  true,
                                  false,
                                  QUEUED});
             }
         }
     }
-    const pair base = {
-        "", first_kernel<TRIGGER, false>, second_kernel<true, false>, sms,  128,   sms,   128, 0,
-        0,  {2000, 18000, nullptr},       {3000, 5000, nullptr},      true, false, QUEUED};
-    const auto add = [&](const char *name, auto change) {
-        pair other = base;
-        other.name = name;
-        change(other);
-        pairs.push_back(other);
+}
+
+static std::vector<pair> make_pairs()
+{
+    const unsigned sms = static_cast<unsigned>(sm_count());
+    std::vector<pair> pairs;
+    add_combinations(pairs, sms);
+    const pair base = {"", triggers, waits,         sms,          128,  sms,   128,
+                       0,  0,        {2000, 18000}, {3000, 5000}, true, false, QUEUED};
+    /* Each with what is other than in `base`. */
+    const struct {
+        const char *name;
+        void (*change)(pair &p, unsigned sms);
+    } others[] = {
+        {"no attribute", [](pair &p, unsigned) { p.attribute = false; }},
+        {"no wait", [](pair &p, unsigned) { p.second = never_waits; }},
+        {"no wait, ends before the first",
+         [](pair &p, unsigned) { p.second = never_waits, p.first_work.after = 60000; }},
+        {"memset between", [](pair &p, unsigned) { p.set_between = true; }},
+        {"many registers and threads",
+         [](pair &p, unsigned) {
+             p.first = first_kernel<TRIGGER, true>, p.second = second_kernel<true, true>;
+             p.first_block = p.second_block = 512;
+         }},
+        {"shared memory for one block",
+         [](pair &p, unsigned) { p.first_shared = p.second_shared = 200 << 10; }},
+        {"full of threads",
+         [](pair &p, unsigned sms) {
+             p.first_block = p.second_block = 1024, p.first_grid = 2 * sms;
+         }},
+        {"several waves",
+         [](pair &p, unsigned sms) {
+             p.first_block = p.second_block = 1024;
+             p.first_grid = 6 * sms, p.second_grid = 4 * sms;
+         }},
+        {"a short first",
+         [](pair &p, unsigned) {
+             p.first_work = {500, 500};
+         }},
+        {"a short pair",
+         [](pair &p, unsigned) {
+             p.first_work = p.second_work = {500, 500};
+         }},
+        {"a long pair",
+         [](pair &p, unsigned) {
+             p.first_work = {100000, 400000};
+             p.second_work = {300000, 300000};
+         }},
+        {"late host", [](pair &p, unsigned) { p.host = LATE; }},
+        {"host half late",
+         [](pair &p, unsigned) { p.host = HALF_LATE, p.first_work.after = 200000; }},
     };
-    add("no attribute", [](pair &p) { p.attribute = false; });
-    add("no attribute, no trigger", [](pair &p) {
-        p.attribute = false;
-        p.first = first_kernel<NO_TRIGGER, false>;
-    });
-    add("no attribute, no prologue", [](pair &p) {
-        p.attribute = false;
-        p.second_work.before = 0;
-    });
-    add("no attribute, one block", [](pair &p) {
-        p.attribute = false;
-        p.first_grid = p.second_grid = 1;
-    });
-    add("no wait", [](pair &p) { p.second = second_kernel<false, false>; });
-    add("no wait, no trigger", [](pair &p) {
-        p.second = second_kernel<false, false>;
-        p.first = first_kernel<NO_TRIGGER, false>;
-    });
-    add("no wait, ends before the first", [](pair &p) {
-        p.second = second_kernel<false, false>;
-        p.first_work.after = 60000;
-    });
-    add("memset between", [](pair &p) { p.set_between = true; });
-    add("memset between, one block", [](pair &p) {
-        p.set_between = true;
-        p.first_grid = p.second_grid = 1;
-    });
-    add("many registers", [](pair &p) {
-        p.first = first_kernel<TRIGGER, true>;
-        p.second = second_kernel<true, true>;
-    });
-    add("many registers and threads", [](pair &p) {
-        p.first = first_kernel<TRIGGER, true>;
-        p.second = second_kernel<true, true>;
-        p.first_block = p.second_block = 512;
-    });
-    add("shared memory for one block",
-        [](pair &p) { p.first_shared = p.second_shared = 200 << 10; });
-    add("shared memory for two blocks",
-        [](pair &p) { p.first_shared = p.second_shared = 100 << 10; });
-    add("1024 threads", [](pair &p) { p.first_block = p.second_block = 1024; });
-    add("full of threads", [=](pair &p) {
-        p.first_block = p.second_block = 1024;
-        p.first_grid = 2 * sms;
-    });
-    add("several waves", [=](pair &p) {
-        p.first_block = p.second_block = 1024;
-        p.first_grid = 6 * sms;
-        p.second_grid = 4 * sms;
-    });
-    add("a short first", [](pair &p) { p.first_work = {500, 500, nullptr}; });
-    add("a short pair", [](pair &p) {
-        p.first_work = {500, 500, nullptr};
-        p.second_work = {500, 500, nullptr};
-    });
-    add("a long pair", [](pair &p) {
-        p.first_work = {100000, 400000, nullptr};
-        p.second_work = {300000, 300000, nullptr};
-    });
-    add("late host", [](pair &p) { p.host = LATE; });
-    add("late host, one block", [](pair &p) {
-        p.host = LATE;
-        p.first_grid = p.second_grid = 1;
-    });
-    add("late host, no trigger", [](pair &p) {
-        p.host = LATE;
-        p.first = first_kernel<NO_TRIGGER, false>;
-    });
-    add("host half late", [](pair &p) {
-        p.host = HALF_LATE;
-        p.first_work.after = 200000;
-    });
+    for (const auto &other : others) {
+        pairs.push_back(base);
+        pairs.back().name = other.name;
+        other.change(pairs.back(), sms);
+    }
     return pairs;
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
 
-static unsigned long long *stamps; /* first's, then second's */
+static stamp *stamps; /* first's, then second's */
 static unsigned *scratch;
 static gate doors;
 
 static void launch_second(const pair &pair, cudaStream_t stream)
 {
-    phases work = pair.second_work;
-    work.stamps = stamps + 2 * most_blocks;
     launch(pair.second, pair.second_grid, pair.second_block, pair.second_shared, stream,
-           pair.attribute, work);
+           pair.attribute, pair.second_work, stamps + 2 * most_blocks);
 }
 
 static void launch_first(const pair &pair, cudaStream_t stream)
 {
-    phases work = pair.first_work;
-    work.stamps = stamps;
-    launch(pair.first, pair.first_grid, pair.first_block, pair.first_shared, stream, false, work);
+    launch(pair.first, pair.first_grid, pair.first_block, pair.first_shared, stream, false,
+           pair.first_work, stamps);
     if (pair.set_between) {
         CHECK(cudaMemsetAsync(scratch, 0, sizeof(*scratch), stream));
     }
@@ -262,19 +236,6 @@ static void run_in_stream(const pair &pair, cudaStream_t stream)
     launch_second(pair, stream);
     doors.open();
     CHECK(cudaStreamSynchronize(stream));
-}
-
-static cudaGraphExec_t record(const pair &pair, cudaStream_t stream)
-{
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch_first(pair, stream);
-    launch_second(pair, stream);
-    CHECK(cudaStreamEndCapture(stream, &graph));
-    CHECK(cudaGraphInstantiate(&executable, graph, 0));
-    CHECK(cudaGraphDestroy(graph));
-    return executable;
 }
 
 static void print_span(const char *name, const std::vector<unsigned long long> &all,
@@ -365,7 +326,10 @@ int main(int argc, char **argv)
         if (pair.host != QUEUED) { /* a graph has no late host */
             continue;
         }
-        const cudaGraphExec_t executable = record(pair, stream);
+        const cudaGraphExec_t executable = record(stream, [&] {
+            launch_first(pair, stream);
+            launch_second(pair, stream);
+        });
         for (unsigned round = 0; round <= rounds; round++) {
             CHECK(cudaGraphLaunch(executable, stream));
             CHECK(cudaStreamSynchronize(stream));

@@ -85,7 +85,7 @@ def main():
         own = [row for row in rows if row["way"] == way]
         summary["ways"][way] = {
             "pairs": len({row["pair"] for row in own}),
-            "errors_ns": {name: watched.spread([row["errors"][name] for row in own]) for name in own[0]["errors"]},
+            "median_error_ns": {name: watched.median([abs(row["errors"][name]) for row in own]) for name in own[0]["errors"]},
             "verdicts": verdicts(own)}
         watched.say(way, json.dumps(summary["ways"][way], indent=1))
     wrong = {}

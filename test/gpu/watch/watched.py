@@ -92,9 +92,8 @@ def run(command, timeout=120, env=None, cwd=None):
 class Watched:
     """A watched run: how the program went, and what the tool says of the recording."""
 
-    def __init__(self, finished, report, problem, recording_bytes):
+    def __init__(self, finished, report, problem):
         self.finished, self.report, self.problem = finished, report, problem
-        self.recording_bytes = recording_bytes
 
     @property
     def skipped(self):
@@ -136,7 +135,6 @@ class Tool:
             record = os.path.join(folder, "recording")
             finished = run(self.command(record, list(options), command), timeout, env)
             files = sorted(glob.glob(glob.escape(record) + "*"))
-            size = sum(os.path.getsize(file) for file in files)
             report, problem = (None, "no recording: " + finished.err[-400:])
             if files:
                 report, problem = self.report(files)
@@ -147,7 +145,7 @@ class Tool:
                     trace = os.path.join(folder, "trace.json")
                     self.read(files, ["--trace", trace])
                     report["runs"] = runs_of_trace(trace)
-        return Watched(finished, report, problem, size)
+        return Watched(finished, report, problem)
 
 
 # ---- what the report says -----------------------------------------------------------------------------
@@ -177,22 +175,9 @@ def runs_of_trace(path):
     return found
 
 
-# ---- numbers ------------------------------------------------------------------------------------------
-
-def quantile(values, share):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
-
-
 def median(values):
-    return quantile(values, 0.5)
-
-
-def spread(values):
-    """Of errors: median, and how large they are."""
-    sizes = [abs(value) for value in values]
-    return {"count": len(values), "median": median(values), "median_size": median(sizes),
-            "p99_size": quantile(sizes, 0.99), "max_size": max(sizes) if sizes else None}
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else None
 
 
 # ---- the command line -----------------------------------------------------------------------------------
@@ -202,7 +187,6 @@ def parser(text):
     options.add_argument("--pdltool", required=True)
     options.add_argument("--programs", required=True, help="folder of the programs of this folder, as built")
     options.add_argument("--out", type=Path, help="folder for results")
-    options.add_argument("--check", action="store_true", help="as a test: quick, without bounds on times")
     return options
 
 

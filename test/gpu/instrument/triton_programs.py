@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Two shapes of program, as Triton kernels in a CUDA graph: 128 norms and activations in a line, and 64 matrix-vector
-products and norms. Every variant is compiled in one process, so that their replays interleave: as Triton compiles the
-kernels, and instrumented and launched with overlap by pdl_triton, with each pair of triggers. Takes a turn as turns.py
-says. Exits with 77 where PyTorch, Triton or a device is not there."""
+"""A program of Triton kernels in a CUDA graph: 64 norms and matrix-vector products in a line, of some widths. Every variant
+is compiled in one process, so that their replays interleave: as Triton compiles the kernels, and instrumented and launched
+with overlap by pdl_triton, with each pair of triggers. Prints a line of JSON for each width and variant: the time, and in
+how many trials a bit of the result was another. Exits with 1 where one was, and with 77 where PyTorch, Triton or a device
+is not there."""
 
 import argparse
 import itertools
+import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -21,7 +24,6 @@ except ImportError as error:
     sys.exit(77)
 
 import pdl_triton
-import turns
 
 # VARIANT only makes kernels of their own for each way to instrument them.
 
@@ -38,16 +40,6 @@ def rms_norm(x, weight, y, count, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
 
 
 @triton.jit
-def silu(x, bias, y, count, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
-    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    mask = columns < count
-    added = tl.load(bias + columns, mask=mask, other=0.0).to(tl.float32)
-    row = tl.program_id(0) * count + columns
-    values = tl.load(x + row, mask=mask, other=0.0).to(tl.float32) + added
-    tl.store(y + row, (values * tl.sigmoid(values)).to(tl.bfloat16), mask=mask)
-
-
-@triton.jit
 def product(x, weight, y, count, ROWS: tl.constexpr, BLOCK: tl.constexpr, VARIANT: tl.constexpr):
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, BLOCK)
@@ -56,34 +48,29 @@ def product(x, weight, y, count, ROWS: tl.constexpr, BLOCK: tl.constexpr, VARIAN
     tl.store(y + rows, tl.sum(tile.to(tl.float32) * values[None, :], axis=1).to(tl.bfloat16))
 
 
+def microseconds(call, repeats):
+    """Device time of one call, when `repeats` are in the stream."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(repeats):
+        call()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1000 / repeats
+
+
+def capture(call):
+    """A graph of one call, and its result. The call ran before."""
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = call()
+    torch.cuda.synchronize()
+    return graph, result
+
+
 def bfloat16(*size):
     return torch.randn(*size, device="cuda").to(torch.bfloat16)
-
-
-class NormActivation:
-    """A norm, an activation, a norm, ..., of some rows."""
-    kernels = 128
-
-    def __init__(self, rows, width):
-        self.name, self.rows, self.width = f"norms and activations, {rows} × {width}", rows, width
-        self.input = bfloat16(rows, width)
-        self.weights = [bfloat16(width) for _ in range(self.kernels)]
-
-    def steps(self, norm, other):
-        buffers = [torch.empty_like(self.input) for _ in range(2)]
-
-        def run():
-            x = self.input
-            for index, weight in enumerate(self.weights):
-                y = buffers[index % 2]
-                if index % 2 == 0:
-                    rms_norm[(self.rows,)](x, weight, y, self.width, BLOCK=self.width, VARIANT=norm, num_warps=8)
-                else:
-                    silu[(self.rows, 4)](x, weight, y, self.width, BLOCK=self.width // 4, VARIANT=other, num_warps=4)
-                x = y
-            return x
-
-        return run
 
 
 class ProductNorm:
@@ -112,19 +99,9 @@ class ProductNorm:
         return run
 
 
-def shapes(quick):
-    yield NormActivation(8, 2048)
-    yield ProductNorm(2048, 8)
-    if not quick:
-        for rows, width in ((64, 2048), (128, 4096), (132, 8192)):
-            yield NormActivation(rows, width)
-        for width, rows in ((2048, 2), (3072, 2), (4096, 2)):
-            yield ProductNorm(width, rows)
-
-
-CONSTANT = ("rms_norm:2", "silu:2", "product:2")
+CONSTANT = ("rms_norm:2", "product:2")
 TRIGGERS = ("none", "wait", "last-read")
-# The triggers are those of the norm and of the other kernel.
+# The triggers are those of the norm and of the product.
 VARIANTS = {"plain": {"wait": "off", "triggers": ("", "")},
             **{f"entry, {first} and {second}": {"wait": "entry", "triggers": (first, second)}
                for first, second in itertools.product(TRIGGERS, TRIGGERS)},
@@ -150,7 +127,7 @@ class Compiled:
     """A shape, in each variant that could be compiled."""
 
     def __init__(self, shape, pdltool):
-        self.shape, self.graphs, self.calls, ways = shape, {}, {}, []
+        self.shape, self.graphs, ways = shape, {}, []
         for name, settings in VARIANTS.items():
             settings = dict(settings)
             norm, other = settings.pop("triggers")
@@ -163,39 +140,35 @@ class Compiled:
                 pdl_triton.enable(pdltool=pdltool, trigger={"rms_norm": norm, "*": other}, **settings)
                 call = shape.steps(*numbers)
                 call()
-                self.graphs[name] = turns.capture(call)
-                self.calls[name] = call
+                self.graphs[name] = capture(call)
             except Exception as error:  # pylint: disable=broad-except
-                turns.say(case=f"{shape.name}, {name}", failed=f"{type(error).__name__}: {error}"[:600])
+                print(f"{shape.name}, {name}: {type(error).__name__}: {error}"[:600], file=sys.stderr)
 
     def measure(self, rounds, trials):
-        """By variant: µs per kernel in a graph and in a stream, and in how many trials a bit was different."""
-        kernels = self.shape.kernels
+        """By variant: µs per kernel, and in how many trials a bit was different."""
         times = {name: [] for name in self.graphs}
         for _ in range(rounds):
             for name, (graph, _) in self.graphs.items():
-                times[name].append(turns.microseconds(graph.replay, 4) / kernels)
+                times[name].append(microseconds(graph.replay, 4) / self.shape.kernels)
         wrong = different(self.graphs, self.shape, trials)
-        found = {}
-        for name, call in self.calls.items():
-            found[name] = {"graph": turns.summary(times[name]), "different": wrong[name], "trials": trials,
-                           "stream": turns.summary([turns.microseconds(call, 2) / kernels for _ in range(5)])}
-        return found
+        return {name: {"us": round(statistics.median(found), 3), "different": wrong[name], "trials": trials}
+                for name, found in times.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pdltool", required=True)
-    parser.add_argument("--quick", action="store_true", help="two shapes, few rounds")
     options = parser.parse_args()
-    options.rounds, options.trials = (11, 20) if options.quick else (41, 200)
     if not torch.cuda.is_available():
         print("skipped: no device", file=sys.stderr)
         return 77
     torch.manual_seed(1)
-    ready = [Compiled(shape, options.pdltool) for shape in shapes(options.quick)]
-    turns.turns(lambda: {compiled.shape.name: compiled.measure(options.rounds, options.trials) for compiled in ready})
-    return 0
+    wrong = 0
+    for shape in (ProductNorm(2048, 8), ProductNorm(2048, 2), ProductNorm(3072, 2), ProductNorm(4096, 2)):
+        for variant, found in Compiled(shape, options.pdltool).measure(41, 200).items():
+            print(json.dumps({"shape": shape.name, "variant": variant, **found}), flush=True)
+            wrong += found["different"]
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
