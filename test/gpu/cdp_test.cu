@@ -149,6 +149,7 @@ static __global__ void launch_in_order(board *b, bool tail)
 TEST(launches_into_one_stream_and_tail_launches_run_in_order)
 {
     for (const bool tail : {false, true}) {
+        set_up();
         launch_in_order<<<1, 1>>>(b, tail);
         assert_ran(16);
         for (unsigned i = 0; i < 16; i++) {

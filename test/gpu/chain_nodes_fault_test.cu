@@ -81,9 +81,14 @@ static void check_on_host(void *data)
 
 /* ---- making the chain ------------------------------------------------------------------------ */
 
+/* As device_memory(), but also while a stream is capturing. */
 static unsigned *array(size_t count)
 {
-    return device_memory<unsigned>(count);
+    unsigned *made = nullptr;
+    assert_cuda(cudaMalloc(&made, count * sizeof(unsigned)));
+    undo_later([made] { (void)cudaFree(made); });
+    assert_cuda(cudaMemset(made, 0, count * sizeof(unsigned)));
+    return made;
 }
 
 /* A kernel link whose number is set before each replay. */

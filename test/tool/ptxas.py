@@ -168,7 +168,7 @@ class Stand(Case):
         with open(os.path.join(HERE, "..", "..", "docs", "man", "pdl-ptxas.1"), encoding="ascii") as file:
             page = file.read()
         variables = re.findall(r"(?m)^  ([A-Z_]+) ", text)
-        self.assertEqual(variables, [name for name in re.findall(r"(?m)^\.TP\n\.B ([A-Z_]+)$", page) if name != "TMPDIR"])
+        self.assertEqual(variables, re.findall(r"\bPDL_[A-Z_]+", page.partition(".SH ENVIRONMENT")[2].partition(".SH ")[0]))
         self.assertEqual(len(re.findall("(?m)^  .*pdl-ptxas", text.partition("Examples:")[2])), 2)
 
     def test_what_cannot_wait_is_left_alone(self):
