@@ -57,7 +57,31 @@ static bool only_names_are_wrong(const char *log)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-/* "FIRST ERROR; all of it in FILE", the file's name in full if it can be. */
+/* What to do about an error that people often meet; "" if it is another. */
+static const char *hint_for(const char *line, size_t size)
+{
+    static const struct {
+        const char *said, *hint;
+    } hints[] = {
+        {"\"PDL_", "; #include <pdl/device.cuh>, which is built in"},
+        {"\"cudaGridDependencySynchronize\"",
+         "; #include <pdl/device.cuh>, which is built in, and call PDL_WAIT()"},
+        {"\"cudaTriggerProgrammaticLaunchCompletion\"",
+         "; #include <pdl/device.cuh>, which is built in, and call PDL_LAUNCH_DEPENDENTS()"},
+        {"source file \"cuda_", "; pass the folder of CUDA's headers: -I/usr/local/cuda/include"},
+        {"source file \"c",
+         "; NVRTC has no headers of C++: #include <cuda/std/...>, and pass their "
+         "folder: -I/usr/local/cuda/include/cccl"},
+    };
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        if (memmem(line, size, hints[i].said, strlen(hints[i].said)) != NULL) {
+            return hints[i].hint;
+        }
+    }
+    return "";
+}
+
+/* "FIRST ERROR; HINT; all of it in FILE", the file's name in full if it can be. */
 pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int result)
 {
     enum { ROOM = sizeof(((pdl_error *)NULL)->message) - 1 };
@@ -82,10 +106,12 @@ pdl_status pdl_rtc_job_fail(const struct pdl_rtc_job *job, const char *call, int
         line = "the compiler gives no reason";
         size = strlen(line);
     }
+    const char *const hint = hint_for(line, size);
     const size_t least = size < 100 ? size : 100; /* of the error, whatever the file is called */
-    const size_t rest = strlen(tail) < ROOM - least ? ROOM - strlen(tail) : least;
-    return PDL_FAIL_CALL(PDL_ERROR_COMPILE, call, result, "%.*s%s",
-                         (int)(size < rest ? size : rest), line, tail);
+    const size_t others = strlen(hint) + strlen(tail);
+    const size_t rest = others < ROOM - least ? ROOM - others : least;
+    return PDL_FAIL_CALL(PDL_ERROR_COMPILE, call, result, "%.*s%s%s",
+                         (int)(size < rest ? size : rest), line, hint, tail);
 }
 
 /* The name that NVRTC found wrong first: those before it are right. */
