@@ -21,7 +21,7 @@ pdl_status(pdl_inspect_fail)(pdl_status status, uint32_t line, uint32_t column, 
                              ...)
 {
     va_list arguments;
-    char message[sizeof(last_error.message)]; /* the last one may be an argument */
+    char message[sizeof(last_error.message)] = ""; /* the last one may be an argument */
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
