@@ -54,10 +54,6 @@ bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding);
 
 /* ---- words (words.c) ---------------------------------------------------------------------------- */
 
-/* The size of the kernel's parameter that a source is in, in bytes. */
-uint32_t pdl_report_parameter_size(const struct pdl_report *report,
-                                   const struct pdl_source *source);
-
 /* " through parameter 'w' (1st)", " in the variable x", or ""; NULL if there is no memory. Also sets the
  * finding's parameter. */
 const char *pdl_report_address(const struct pdl_report *report, const struct pdl_value *address,

@@ -14,7 +14,7 @@ static const char *ordinal_suffix(uint32_t number)
 }
 
 /* The size of the kernel's parameter that a source is in, in bytes. */
-uint32_t pdl_report_parameter_size(const struct pdl_report *report, const struct pdl_source *source)
+static uint32_t parameter_size(const struct pdl_report *report, const struct pdl_source *source)
 {
     const struct pdl_ptx_function *function = report->flow->body->function;
     return report->module->parameters[function->first_parameter + source->index].size;
@@ -25,7 +25,7 @@ static const char *parameter_text(const struct pdl_report *report, const struct 
 {
     const char *name = report->names != NULL ? report->names[source->index] : NULL;
     const uint32_t number = source->index + 1;
-    const uint32_t size = pdl_report_parameter_size(report, source);
+    const uint32_t size = parameter_size(report, source);
     char within[64] = "";
     if (source->kind == PDL_SOURCE_ADDRESS || size <= 8) {
         /* the parameter itself: a tensor map */
@@ -111,7 +111,7 @@ static const char *options_of(const struct pdl_report *report, const struct pdl_
         char number[16], part[16] = "";
         unsigned same = 0;
         (void)snprintf(number, sizeof(number), "%u", source->index + 1);
-        if (pdl_report_parameter_size(report, source) > 8) {
+        if (parameter_size(report, source) > 8) {
             if (may_be_any(address, source->index)) {
                 *all = true;
             } else {
@@ -167,7 +167,7 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
     const char *marker = "";
     if (!all) {
         const bool one = address->count == 1 && finding->parameter_name != NULL &&
-                         pdl_report_parameter_size(report, &address->sources[0]) <= 8;
+                         parameter_size(report, &address->sources[0]) <= 8;
         marker = one ? pdl_arena_format(pdl_report_arena(report), "PDL_CONSTANT_PARAM(%s), ",
                                         finding->parameter_name)
                      : "PDL_CONSTANT_PARAM() with the pointer, ";
