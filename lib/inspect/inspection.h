@@ -4,9 +4,9 @@
 #define PDL_INSPECT_INSPECTION_H
 
 #include "core/array.h"
-#include "inspect/arena.h"
 #include "inspect/error.h"
 #include "inspect/machine.h"
+#include "inspect/memory.h"
 
 struct pdl_launches;
 

@@ -4,8 +4,8 @@
 #define PDL_INSPECT_LINES_H
 
 #include "code/elf64.h"
-#include "inspect/arena.h"
 #include "inspect/machine.h"
+#include "inspect/memory.h"
 
 /* Gives accesses their places in the source and their lines in the PTX, as far as the cubin says them. False
  * without memory. */

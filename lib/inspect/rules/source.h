@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inspect/arena.h"
+#include "inspect/memory.h"
 
 /* Longer names are not looked for. */
 #define PDL_SOURCE_NAME_MAX 200

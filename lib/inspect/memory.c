@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/arena.h"
+#include "inspect/memory.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that is freed all at once. */
-#ifndef PDL_INSPECT_ARENA_H
-#define PDL_INSPECT_ARENA_H
+#ifndef PDL_INSPECT_MEMORY_H
+#define PDL_INSPECT_MEMORY_H
 
 #include <stddef.h>
 
@@ -26,4 +26,4 @@ __attribute__((format(printf, 2, 3))) char *pdl_arena_format(struct pdl_arena *a
 /* Frees everything. */
 void pdl_arena_free(struct pdl_arena *arena);
 
-#endif /* PDL_INSPECT_ARENA_H */
+#endif /* PDL_INSPECT_MEMORY_H */
