@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Device functions: what each does. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "inspect/analysis.h"
-#include "inspect/ptx/labels.h"
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8
@@ -14,91 +10,57 @@
 /* ---- one function --------------------------------------------------------------------------------- */
 
 /* Finds the summaries of what a body calls. */
-static pdl_status resolve_calls(struct analysis *analysis)
+static void resolve_calls(struct analysis *analysis)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_body *body = &analysis->work.body;
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0;
-         i < body->instruction_count && body->function->callee_count > 0 && status == PDL_SUCCESS;
-         i++) {
+    for (uint32_t i = 0; i < body->instruction_count && body->function->callee_count > 0; i++) {
         struct pdl_instruction *call = &body->instructions[i];
         if (call->opcode.op == PDL_OP_CALL && call->callee == PDL_NONE) {
-            status =
-                pdl_targets_resolve(&analysis->targets, module, body, &analysis->work.values, call);
+            pdl_targets_resolve(&analysis->targets, module, body, &analysis->work.values, call);
         } else if (call->opcode.op == PDL_OP_CALL) {
             const struct pdl_ptx_function *callee = pdl_ptx_function_find(module, call->callee);
             call->called = callee != NULL ? callee->summary : NULL;
         }
     }
-    return status;
 }
 
 /* Puts small functions that decide who waits in place of their calls. */
-static pdl_status splice_calls(struct analysis *analysis)
+static void splice_calls(struct analysis *analysis)
 {
     struct pdl_work *work = &analysis->work;
-    pdl_status status = PDL_SUCCESS;
-    bool spliced = work->body.function->callee_count > 0;
-    for (unsigned i = 0; i < SPLICES_MAX && spliced && status == PDL_SUCCESS; i++) {
-        status = pdl_splice(&analysis->splice, &analysis->module, &work->body, &spliced);
-        if (status == PDL_SUCCESS && spliced) {
-            status = pdl_values_find(&work->values, &analysis->module, &work->body);
-        }
-        if (status == PDL_SUCCESS && spliced) {
-            status = resolve_calls(analysis);
-        }
+    for (unsigned i = 0; i < SPLICES_MAX && work->body.function->callee_count > 0 &&
+                         pdl_splice(&analysis->splice, &analysis->module, &work->body);
+         i++) {
+        pdl_values_find(&work->values, &analysis->module, &work->body);
+        resolve_calls(analysis);
     }
-    return status;
 }
 
-pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function)
+void pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_work *work = &analysis->work;
     const uint32_t limit = function->is_entry ? UINT32_MAX : pdl_summary_limit(module);
-    pdl_status status = pdl_ptx_body_read(module, function, &work->body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_inspection_spend(module->inspection, work->body.instruction_count)
-                     ? pdl_ptx_labels_resolve(module, &work->body)
-                     : pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0, "max_steps is reached");
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_values_find(&work->values, module, &work->body);
-    }
-    if (status == PDL_SUCCESS) {
-        status = resolve_calls(analysis);
-    }
-    if (status == PDL_SUCCESS) {
-        status = splice_calls(analysis);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_cfg_build(&work->cfg, module, &work->body);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_flow_run(&work->flow, module, &work->body, &work->cfg, &work->values);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_effects_collect(&work->effects, module, &work->flow, limit);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_allows_note(&analysis->allows, module, &work->body);
-    }
-    return status;
+    pdl_ptx_body_read(module, function, &work->body);
+    pdl_inspection_spend(module->inspection, work->body.instruction_count);
+    pdl_ptx_labels_resolve(module, &work->body);
+    pdl_values_find(&work->values, module, &work->body);
+    resolve_calls(analysis);
+    splice_calls(analysis);
+    pdl_cfg_build(&work->cfg, module, &work->body);
+    pdl_flow_run(&work->flow, module, &work->body, &work->cfg, &work->values);
+    pdl_effects_collect(&work->effects, module, &work->flow, limit);
+    pdl_allows_note(&analysis->allows, module, &work->body);
 }
 
 /* A summary of the function that was just analysed: over `before` or, where that is NULL, a new one. */
-static pdl_status summarize(struct analysis *analysis, struct pdl_summary *before,
-                            struct pdl_summary **summary)
+static struct pdl_summary *summarize(struct analysis *analysis, struct pdl_summary *before)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_work *work = &analysis->work;
-    const pdl_status status = pdl_constants_filter(&work->effects, module, &work->flow, NULL);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    *summary = pdl_effects_summary(&work->effects, module, &work->flow, before);
-    return *summary != NULL ? PDL_SUCCESS : pdl_ptx_no_memory();
+    pdl_constants_filter(&work->effects, module, &work->flow, NULL);
+    return pdl_effects_summary(&work->effects, module, &work->flow, before);
 }
 
 /* ---- the order of functions ----------------------------------------------------------------------- */
@@ -147,17 +109,13 @@ struct order {
     uint32_t count;
 };
 
-static bool find_order(const struct calls *calls, struct order *order)
+static struct order find_order(const struct calls *calls)
 {
     const struct pdl_ptx_module *module = calls->module;
     const size_t count = calls->count;
-    uint32_t *memory = calloc(count * 5 + 1, sizeof(*memory));
-    order->groups = calloc(count + 1, sizeof(*order->groups));
-    order->ends = calloc(count + 1, sizeof(*order->ends));
-    if (memory == NULL || order->groups == NULL || order->ends == NULL) {
-        free(memory);
-        return false;
-    }
+    struct order order = {.groups = pdl_take(count + 1, sizeof(*order.groups)),
+                          .ends = pdl_take(count + 1, sizeof(*order.ends))};
+    uint32_t *memory = pdl_take(count * 5 + 1, sizeof(*memory));
     uint32_t *number = memory;      /* from 1; 0: not seen */
     uint32_t *low = memory + count; /* 0 once its group is known */
     uint32_t *call = memory + 2 * count;
@@ -194,14 +152,14 @@ static bool find_order(const struct calls *calls, struct order *order)
                 do {
                     member = stack[--stacked];
                     low[member] = 0;
-                    order->groups[order->count++] = member;
+                    order.groups[order.count++] = member;
                 } while (member != at);
-                order->ends[order->count - 1] = 1;
+                order.ends[order.count - 1] = 1;
             }
         }
     }
-    free(memory);
-    return true;
+    pdl_give_back(memory);
+    return order;
 }
 
 static bool calls_itself(const struct calls *calls, uint32_t index)
@@ -216,60 +174,49 @@ static bool calls_itself(const struct calls *calls, uint32_t index)
 
 /* ---- groups --------------------------------------------------------------------------------------- */
 
-/* Analyses one function and keeps its summary; *changed tells whether it is another than before. */
-static pdl_status summarize_one(struct analysis *analysis, uint32_t index, bool *changed)
+/* Analyses one function and keeps its summary; true if it is another than before. */
+static bool summarize_one(struct analysis *analysis, uint32_t index)
 {
     struct pdl_ptx_function *function = &analysis->module.functions[index];
-    struct pdl_summary *summary = NULL;
     const bool first = function->summary == NULL;
     struct pdl_summary before = {0};
     if (!first) {
         before = *function->summary;
     }
-    pdl_status status = pdl_function_analyse(analysis, function);
-    if (status == PDL_SUCCESS) {
-        status = summarize(analysis, function->summary, &summary);
-    }
-    if (status == PDL_SUCCESS) {
-        *changed = first || !pdl_summary_same(&before, summary);
-        function->summary = summary;
-    }
-    return status;
+    pdl_function_analyse(analysis, function);
+    function->summary = summarize(analysis, function->summary);
+    return first || !pdl_summary_same(&before, function->summary);
 }
 
 /* A group of functions that call each other starts from "never returns", and goes on until nothing
  * changes. One that goes on too long is taken for code that cannot be read. */
-static pdl_status summarize_group(struct analysis *analysis, const struct calls *calls,
-                                  const uint32_t *group, uint32_t count)
+static void summarize_group(struct analysis *analysis, const struct calls *calls,
+                            const uint32_t *group, uint32_t count)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_ptx_function *functions = module->functions;
-    pdl_status status = PDL_SUCCESS;
     bool changed = true;
     analysis->targets.round++;
     if (count == 1 && (group[0] >= module->function_count || !calls_itself(calls, group[0]))) {
-        return group[0] < module->function_count ? summarize_one(analysis, group[0], &changed)
-                                                 : PDL_SUCCESS;
+        if (group[0] < module->function_count) {
+            (void)summarize_one(analysis, group[0]);
+        }
+        return;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (group[i] < module->function_count) {
             functions[group[i]].in_group = true;
             functions[group[i]].summary =
                 pdl_arena_alloc(&module->arena, sizeof(struct pdl_summary));
-            if (functions[group[i]].summary == NULL) {
-                return pdl_ptx_no_memory();
-            }
         }
     }
-    for (unsigned round = 0; changed && round < ROUNDS_MAX && status == PDL_SUCCESS; round++) {
+    for (unsigned round = 0; changed && round < ROUNDS_MAX; round++) {
         changed = false;
         analysis->targets.round++;
-        for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-            bool one = false;
-            if (group[i] < module->function_count) {
-                status = summarize_one(analysis, group[i], &one);
+        for (uint32_t i = 0; i < count; i++) {
+            if (group[i] < module->function_count && summarize_one(analysis, group[i])) {
+                changed = true;
             }
-            changed = changed || one;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -279,25 +226,17 @@ static pdl_status summarize_group(struct analysis *analysis, const struct calls 
         }
     }
     analysis->targets.round++;
-    return status;
 }
 
-pdl_status pdl_functions_summarize(struct analysis *analysis)
+void pdl_functions_summarize(struct analysis *analysis)
 {
     const struct pdl_ptx_module *module = &analysis->module;
     const struct calls calls = {module, module->function_count + module->pointers.prototype_count};
-    struct order order = {0};
-    pdl_status status = PDL_SUCCESS;
-    if (!find_order(&calls, &order)) {
-        status = pdl_ptx_no_memory();
-    }
-    for (uint32_t i = 0, first = 0; i < order.count && status == PDL_SUCCESS; i++) {
+    const struct order order = find_order(&calls);
+    for (uint32_t i = 0, first = 0; i < order.count; i++) {
         if (order.ends[i]) {
-            status = summarize_group(analysis, &calls, &order.groups[first], i + 1 - first);
+            summarize_group(analysis, &calls, &order.groups[first], i + 1 - first);
             first = i + 1;
         }
     }
-    free(order.groups);
-    free(order.ends);
-    return status;
 }

@@ -16,8 +16,9 @@ struct bytes {
     size_t size;
 };
 
-/* Frees, and makes it empty. */
+/* Frees, and makes it empty; and frees all that there are. */
 void bytes_free(struct bytes *bytes);
+void bytes_free_all(void);
 
 /* Appends to it. */
 void bytes_add(struct bytes *bytes, const void *data, size_t size);

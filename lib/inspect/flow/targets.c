@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/targets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "code/system.h"
@@ -21,7 +20,7 @@ struct join {
     struct pdl_summary sum;
     const struct pdl_summary *only; /* if there was but one */
     uint32_t count, capacity;
-    bool is_final, failed;
+    bool is_final;
 };
 
 static void join_effects(struct join *join, const struct pdl_summary *summary)
@@ -38,10 +37,6 @@ static void join_effects(struct join *join, const struct pdl_summary *summary)
         const uint32_t capacity = sum->effect_count + wanted < limit / 2 ? limit / 2 : limit;
         struct pdl_effect *effects =
             pdl_arena_alloc(&join->module->arena, capacity * sizeof(*effects));
-        if (effects == NULL) {
-            join->failed = true;
-            return;
-        }
         if (sum->effect_count > 0) {
             memcpy(effects, sum->effects, sum->effect_count * sizeof(*effects));
         }
@@ -67,9 +62,8 @@ static void join_barriers(struct join *join, const struct pdl_summary *summary)
     sum->meets |= summary->meets;
     if (summary->use_count > 0 && sum->uses == NULL) {
         sum->uses = pdl_arena_alloc(&join->module->arena, PDL_MBARRIER_USES * sizeof(*sum->uses));
-        join->failed = join->failed || sum->uses == NULL;
     }
-    for (uint32_t i = 0; i < summary->use_count && !join->failed; i++) {
+    for (uint32_t i = 0; i < summary->use_count; i++) {
         if (summary->uses[i].kind != PDL_MBARRIER_WAIT && sum->use_count < PDL_MBARRIER_USES) {
             sum->uses[sum->use_count++] = summary->uses[i];
         }
@@ -123,10 +117,6 @@ static void join_function(struct join *join, const struct pdl_ptx_function *func
         const struct pdl_summary unknown = {
             .out = PDL_STATE_CALLED, .unknown = true, .unknown_name = function->name};
         struct pdl_summary *kept = pdl_arena_alloc(&join->module->arena, sizeof(*kept));
-        if (kept == NULL) {
-            join->failed = true;
-            return;
-        }
         *kept = unknown;
         join_summary(join, kept);
     }
@@ -146,10 +136,6 @@ static const struct pdl_summary *finish(struct join *join)
         }
     }
     struct pdl_summary *summary = pdl_arena_alloc(&join->module->arena, sizeof(*summary));
-    if (summary == NULL) {
-        join->failed = true;
-        return NULL;
-    }
     *summary = join->sum;
     return summary;
 }
@@ -158,10 +144,7 @@ static const struct pdl_summary *finish(struct join *join)
 static void join_prototype(struct pdl_targets *targets, struct join *join, uint32_t number)
 {
     const struct pdl_ptx_module *module = join->module;
-    if (!PDL_ARRAY_RESERVE(targets->joined, (size_t)number + 1, targets->joined_capacity)) {
-        join->failed = true;
-        return;
-    }
+    PDL_RESERVE(targets->joined, (size_t)number + 1, targets->joined_capacity);
     struct pdl_joined *joined = &targets->joined[number];
     if (!joined->is_final && joined->round != targets->round + 1) {
         const struct pdl_prototype *prototype = &module->pointers.prototypes[number];
@@ -173,7 +156,6 @@ static void join_prototype(struct pdl_targets *targets, struct join *join, uint3
         joined->summary = finish(&inner);
         joined->is_final = inner.is_final;
         joined->round = targets->round + 1;
-        join->failed = join->failed || inner.failed;
     }
     if (joined->summary != NULL) {
         join_summary(join, joined->summary);
@@ -244,9 +226,9 @@ static void forget_load(const struct pdl_ptx_module *module, struct pdl_body *bo
     }
 }
 
-pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               struct pdl_instruction *call)
+void pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
+                         struct pdl_body *body, const struct pdl_values *values,
+                         struct pdl_instruction *call)
 {
     struct join join = {.module = module, .is_final = true};
     const uint32_t prototype = join_named(&join, body, call);
@@ -265,10 +247,4 @@ pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_modul
     if (call->called != NULL && call->called->unknown) {
         call->called_is |= PDL_CALLED_GUESSED;
     }
-    return join.failed ? pdl_ptx_no_memory() : PDL_SUCCESS;
-}
-
-void pdl_targets_free(struct pdl_targets *targets)
-{
-    free(targets->joined);
 }

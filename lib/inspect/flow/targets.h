@@ -18,10 +18,8 @@ struct pdl_targets {
 /* Finds what an indirect call calls: the functions that it names, the one whose address the register holds, or else all
  * of its prototype whose address is taken. Sets `called` and `called_is` of the instruction. The load of its pointer from a
  * variable with addresses is no read of memory any more. */
-pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               struct pdl_instruction *call);
-
-void pdl_targets_free(struct pdl_targets *targets);
+void pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
+                         struct pdl_body *body, const struct pdl_values *values,
+                         struct pdl_instruction *call);
 
 #endif /* PDL_INSPECT_TARGETS_H */

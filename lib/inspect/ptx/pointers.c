@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/ptx/module.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 uint64_t pdl_prototype_key(uint64_t key, uint32_t size)
 {
     key = (key ^ size) * UINT64_C(0x9e3779b97f4a7c15);
     return key ^ key >> 29;
 }
 
-static bool grow(struct pdl_ptx_pointers *pointers)
+static void grow(struct pdl_ptx_pointers *pointers)
 {
     const uint32_t count =
         pointers->prototype_slot_count == 0 ? 64 : pointers->prototype_slot_count * 2;
-    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    free(pointers->prototype_slots);
+    uint32_t *slots = pdl_take(count, sizeof(*slots));
+    pdl_give_back(pointers->prototype_slots);
     pointers->prototype_slots = slots;
     pointers->prototype_slot_count = count;
     for (uint32_t i = 0; i < pointers->prototype_count; i++) {
@@ -28,13 +22,12 @@ static bool grow(struct pdl_ptx_pointers *pointers)
         }
         slots[at & (count - 1)] = i + 1;
     }
-    return true;
 }
 
 uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key)
 {
-    if (pointers->prototype_count >= pointers->prototype_slot_count / 2 && !grow(pointers)) {
-        return PDL_NONE;
+    if (pointers->prototype_count >= pointers->prototype_slot_count / 2) {
+        grow(pointers);
     }
     uint64_t at = key;
     uint32_t *slot;
@@ -44,51 +37,41 @@ uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key)
         }
         at++;
     }
-    if (!PDL_ARRAY_ROOM(pointers->prototypes, pointers->prototype_count,
-                        pointers->prototype_capacity)) {
-        return PDL_NONE;
-    }
-    pointers->prototypes[pointers->prototype_count] = (struct pdl_prototype){.key = key};
-    *slot = ++pointers->prototype_count;
+    PDL_ADD(pointers->prototypes, pointers->prototype_count, pointers->prototype_capacity,
+            (struct pdl_prototype){.key = key});
+    *slot = pointers->prototype_count;
     return pointers->prototype_count - 1;
 }
 
-bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
+void pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
 {
     if (pointers->taken_count > 0 && pointers->taken[pointers->taken_count - 1] == symbol) {
-        return true; /* another byte of an address in an initializer */
+        return; /* another byte of an address in an initializer */
     }
-    if (!PDL_ARRAY_ROOM(pointers->taken, pointers->taken_count, pointers->taken_capacity)) {
-        return false;
-    }
-    pointers->taken[pointers->taken_count++] = symbol;
-    return true;
+    PDL_ADD(pointers->taken, pointers->taken_count, pointers->taken_capacity, symbol);
 }
 
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                             uint32_t variable)
+void pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer, uint32_t variable)
 {
     uint32_t depth = 0;
     pdl_lexer_next(lexer);
     for (;;) {
         const struct pdl_token *token = &lexer->token;
         if (pdl_lexer_at_end(lexer)) {
-            return pdl_ptx_fail(lexer, "';'");
+            pdl_ptx_fail(lexer, "';'");
         }
         if (token->mark == ';' || (token->mark == ',' && depth == 0)) {
-            return PDL_SUCCESS;
+            return;
         }
         if (token->mark == '{' || token->mark == '(') {
             depth++;
         } else if (token->mark == '}' || token->mark == ')') {
             if (depth-- == 0) {
-                return pdl_ptx_fail(lexer, "';'");
+                pdl_ptx_fail(lexer, "';'");
             }
         } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
-            const uint32_t name = pdl_names_add(&module->names, token->text, token->length);
-            if (name == PDL_NONE || !pdl_pointers_take(&module->pointers, name)) {
-                return pdl_ptx_no_memory();
-            }
+            pdl_pointers_take(&module->pointers,
+                              pdl_names_add(&module->names, token->text, token->length));
             module->space_of[variable] |= PDL_PTX_ADDRESSES;
         }
         pdl_lexer_next(lexer);
@@ -97,7 +80,7 @@ pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *le
 
 /* ---- once everything was read --------------------------------------------------------------------- */
 
-static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function *function)
+static void set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function *function)
 {
     uint64_t key = PDL_PROTOTYPE_KEY;
     for (uint32_t i = 0; i < function->result_count; i++) {
@@ -108,26 +91,20 @@ static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function
         key = pdl_prototype_key(key, module->parameters[function->first_parameter + i].size);
     }
     function->prototype = pdl_prototype_add(&module->pointers, key);
-    return function->prototype != PDL_NONE;
 }
 
-static bool list_functions(struct pdl_ptx_module *module, const bool *taken)
+static void list_functions(struct pdl_ptx_module *module, const bool *taken)
 {
     struct pdl_ptx_pointers *pointers = &module->pointers;
     uint32_t count = 0, first = 0;
     for (uint32_t i = 0; i < module->function_count; i++) {
         if (taken[i]) {
-            if (!set_prototype(module, &module->functions[i])) {
-                return false;
-            }
+            set_prototype(module, &module->functions[i]);
             pointers->prototypes[module->functions[i].prototype].count++;
             count++;
         }
     }
-    pointers->by_prototype = calloc((size_t)count + 1, sizeof(*pointers->by_prototype));
-    if (pointers->by_prototype == NULL) {
-        return false;
-    }
+    pointers->by_prototype = pdl_take((size_t)count + 1, sizeof(*pointers->by_prototype));
     for (uint32_t i = 0; i < pointers->prototype_count; i++) {
         pointers->prototypes[i].first = first;
         first += pointers->prototypes[i].count;
@@ -139,31 +116,17 @@ static bool list_functions(struct pdl_ptx_module *module, const bool *taken)
             pointers->by_prototype[prototype->first + prototype->count++] = i;
         }
     }
-    return true;
 }
 
-bool pdl_pointers_sort(struct pdl_ptx_module *module)
+void pdl_pointers_sort(struct pdl_ptx_module *module)
 {
     const struct pdl_ptx_pointers *pointers = &module->pointers;
-    bool *taken = calloc((size_t)module->function_count + 1, sizeof(*taken));
-    if (taken == NULL) {
-        return false;
-    }
+    bool *taken = pdl_take((size_t)module->function_count + 1, sizeof(*taken));
     for (uint32_t i = 0; i < pointers->taken_count; i++) {
         const struct pdl_ptx_function *function = pdl_ptx_function_find(module, pointers->taken[i]);
         if (function != NULL && !function->is_entry) {
             taken[function - module->functions] = true;
         }
     }
-    const bool done = list_functions(module, taken);
-    free(taken);
-    return done;
-}
-
-void pdl_pointers_free(struct pdl_ptx_pointers *pointers)
-{
-    free(pointers->prototypes);
-    free(pointers->prototype_slots);
-    free(pointers->taken);
-    free(pointers->by_prototype);
+    list_functions(module, taken);
 }
