@@ -39,7 +39,8 @@ static bool is_harmless(const struct pdl_needs *needs, const struct pdl_instruct
            pdl_part_find(&parts, "global") == 0 && pdl_part_find(&parts, "tensormap") == 0;
 }
 
-bool pdl_needs_nothing(const struct pdl_needs *needs, const struct pdl_instruction *call)
+/* Whether what a call calls is known to touch no memory, and neither to wait nor to trigger. */
+static bool needs_nothing(const struct pdl_needs *needs, const struct pdl_instruction *call)
 {
     const struct pdl_ptx_function *callee =
         call->callee != PDL_NONE ? pdl_ptx_function_find(needs->module, call->callee) : NULL;
@@ -86,7 +87,7 @@ bool pdl_needs_wait(const struct pdl_needs *needs, const struct pdl_instruction 
     case PDL_OP_TEXTURE:
         return true;
     case PDL_OP_CALL:
-        return !needs->hoist || !pdl_needs_nothing(needs, instruction);
+        return !needs->hoist || !needs_nothing(needs, instruction);
     case PDL_OP_LOAD:
     case PDL_OP_STORE:
         if (opcode->space == PDL_SPACE_PARAM) {
@@ -105,7 +106,7 @@ bool pdl_needs_reads(const struct pdl_needs *needs, const struct pdl_instruction
 {
     const struct pdl_opcode *opcode = &instruction->opcode;
     if (opcode->op == PDL_OP_CALL) {
-        return !pdl_needs_nothing(needs, instruction);
+        return !needs_nothing(needs, instruction);
     }
     return (opcode->reads && touches(needs, instruction, opcode->read_slot, false)) ||
            (opcode->op == PDL_OP_ATOMIC && opcode->writes && !opcode->no_result &&

@@ -23,7 +23,4 @@ bool pdl_needs_reads(const struct pdl_needs *needs, const struct pdl_instruction
 /* Whether it is a non-coherent load of memory that a kernel in flight may write, with a coherent twin. */
 bool pdl_needs_coherence(const struct pdl_needs *needs, const struct pdl_instruction *instruction);
 
-/* Whether what a call calls is known to touch no memory, and neither to wait nor to trigger. */
-bool pdl_needs_nothing(const struct pdl_needs *needs, const struct pdl_instruction *call);
-
 #endif /* PDL_INSPECT_NEEDS_H */

@@ -14,7 +14,7 @@ static const char *ordinal_suffix(uint32_t number)
 }
 
 /* The size of the kernel's parameter that a source is in, in bytes. */
-uint32_t pdl_report_parameter_size(const struct pdl_report *report, const struct pdl_source *source)
+static uint32_t parameter_size(const struct pdl_report *report, const struct pdl_source *source)
 {
     const struct pdl_ptx_function *function = report->flow->body->function;
     return report->module->parameters[function->first_parameter + source->index].size;
@@ -25,7 +25,7 @@ static const char *parameter_text(const struct pdl_report *report, const struct 
 {
     const char *name = report->names != NULL ? report->names[source->index] : NULL;
     const uint32_t number = source->index + 1;
-    const uint32_t size = pdl_report_parameter_size(report, source);
+    const uint32_t size = parameter_size(report, source);
     char within[64] = "";
     if (source->kind == PDL_SOURCE_ADDRESS || size <= 8) {
         /* the parameter itself: a tensor map */
@@ -37,10 +37,10 @@ static const char *parameter_text(const struct pdl_report *report, const struct 
     } else {
         (void)snprintf(within, sizeof(within), "a pointer in ");
     }
-    return name != NULL ? pdl_arena_format(pdl_report_arena(report), "%sparameter '%s' (%u%s)",
-                                           within, name, number, ordinal_suffix(number))
-                        : pdl_arena_format(pdl_report_arena(report), "%sthe %u%s parameter", within,
-                                           number, ordinal_suffix(number));
+    return name != NULL ? pdl_report_text(report, "%sparameter '%s' (%u%s)", within, name, number,
+                                          ordinal_suffix(number))
+                        : pdl_report_text(report, "%sthe %u%s parameter", within, number,
+                                          ordinal_suffix(number));
 }
 
 /* The byte of the pointer in the parameter; -1 if it is not known, or is not one. */
@@ -66,8 +66,8 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     }
     if (source->kind == PDL_SOURCE_VARIABLE) {
         const struct pdl_name *name = &names[source->index];
-        return pdl_arena_format(pdl_report_arena(report), " in or through the variable '%.*s'",
-                                (int)(name->length < 200 ? name->length : 200), name->text);
+        return pdl_report_text(report, " in or through the variable '%.*s'",
+                               (int)(name->length < 200 ? name->length : 200), name->text);
     }
     if (source->index >= report->flow->body->function->parameter_count) {
         return "";
@@ -78,13 +78,9 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
         finding->parameter_name = report->names != NULL ? report->names[source->index] : NULL;
         finding->parameter_offset = offset_of(address);
     }
-    if (parameter == NULL) {
-        return NULL;
-    }
-    return pdl_arena_format(pdl_report_arena(report), " through %s%s%s",
-                            source->kind == PDL_SOURCE_POINTEE ? "a pointer loaded through " : "",
-                            parameter,
-                            address->count > 1 || address->untraced ? " or another" : "");
+    return pdl_report_text(report, " through %s%s%s",
+                           source->kind == PDL_SOURCE_POINTEE ? "a pointer loaded through " : "",
+                           parameter, address->count > 1 || address->untraced ? " or another" : "");
 }
 
 /* Whether an address may be any pointer of a parameter. */
@@ -98,7 +94,7 @@ static bool may_be_any(const struct pdl_value *address, uint32_t parameter)
     return any;
 }
 
-/* "--constant-param t+8" for each pointer; NULL if there is no memory. `all` is set if one means a whole struct. */
+/* "--constant-param t+8" for each pointer. `all` is set if one means a whole struct. */
 static const char *options_of(const struct pdl_report *report, const struct pdl_value *address,
                               bool *all)
 {
@@ -111,27 +107,24 @@ static const char *options_of(const struct pdl_report *report, const struct pdl_
         char number[16], part[16] = "";
         unsigned same = 0;
         (void)snprintf(number, sizeof(number), "%u", source->index + 1);
-        if (pdl_report_parameter_size(report, source) > 8) {
+        if (parameter_size(report, source) > 8) {
             if (may_be_any(address, source->index)) {
                 *all = true;
             } else {
                 (void)snprintf(part, sizeof(part), "+%d", source->offset);
             }
         }
-        said[count] = pdl_arena_format(pdl_report_arena(report), "--constant-param %s%s",
-                                       name != NULL ? name : number, part);
-        while (said[count] != NULL && strcmp(said[same], said[count]) != 0) {
+        said[count] =
+            pdl_report_text(report, "--constant-param %s%s", name != NULL ? name : number, part);
+        while (strcmp(said[same], said[count]) != 0) {
             same++;
         }
         if (same < count) {
             continue;
         }
-        text = said[count] == NULL ? NULL
-                                   : pdl_arena_format(pdl_report_arena(report), "%s%s%s", text,
-                                                      count > 0 ? " " : "", said[count]);
-        if (text == NULL) {
-            return NULL;
-        }
+        text = said[count] == NULL
+                   ? NULL
+                   : pdl_report_text(report, "%s%s%s", text, count > 0 ? " " : "", said[count]);
         count++;
     }
     return text;
@@ -154,10 +147,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
         return ""; /* nothing that could be said covers it */
     }
     if (loaded == address->count) {
-        return pdl_arena_format(pdl_report_arena(report),
-                                "%sPDL_CONSTANT_PARAM() with the pointer, which holds for all "
-                                "pointers loaded through the same one",
-                                before);
+        return pdl_report_text(report,
+                               "%sPDL_CONSTANT_PARAM() with the pointer, which holds for all "
+                               "pointers loaded through the same one",
+                               before);
     }
     if (passed != address->count) {
         return "";
@@ -167,13 +160,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
     const char *marker = "";
     if (!all) {
         const bool one = address->count == 1 && finding->parameter_name != NULL &&
-                         pdl_report_parameter_size(report, &address->sources[0]) <= 8;
-        marker = one ? pdl_arena_format(pdl_report_arena(report), "PDL_CONSTANT_PARAM(%s), ",
-                                        finding->parameter_name)
+                         parameter_size(report, &address->sources[0]) <= 8;
+        marker = one ? pdl_report_text(report, "PDL_CONSTANT_PARAM(%s), ", finding->parameter_name)
                      : "PDL_CONSTANT_PARAM() with the pointer, ";
     }
-    return options == NULL || marker == NULL
-               ? NULL
-               : pdl_arena_format(pdl_report_arena(report), "%s%s%s%s", before, marker, options,
-                                  all ? ", which holds for all pointers in it" : "");
+    return pdl_report_text(report, "%s%s%s%s", before, marker, options,
+                           all ? ", which holds for all pointers in it" : "");
 }
