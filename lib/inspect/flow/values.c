@@ -474,8 +474,8 @@ static uint32_t next_symbol(const struct pdl_body *body, const struct pdl_instru
 }
 
 /* Fills first (by symbol) and items with the instructions that use or define each symbol. */
-/* NOLINTBEGIN(readability-non-const-parameter): PDL_ARRAY_RESERVE() writes the capacities */
-static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **first,
+/* NOLINTBEGIN(readability-non-const-parameter): PDL_RESERVE() writes the capacities */
+static void index_symbols(const struct pdl_body *body, bool results, uint32_t **first,
                           size_t *first_capacity, uint32_t **items, size_t *item_capacity)
 /* NOLINTEND(readability-non-const-parameter) */
 {
@@ -499,7 +499,6 @@ static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **
             (*items)[(*first)[symbol + 1]++] = i;
         }
     }
-    return true;
 }
 
 /* Whether every symbol that an instruction uses and that something defines has a value yet. */
