@@ -62,11 +62,11 @@ static void put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t o
 {
     const struct pdl_pointer_slot slot = {variable, symbol,
                                           offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
-    const struct pdl_pointer_slot *last =
-        pointers->slot_count > 0 ? &pointers->slots[pointers->slot_count - 1] : NULL;
-    if (last != NULL && last->variable == variable && last->symbol == symbol &&
-        last->offset == slot.offset) {
-        return; /* another byte of it */
+    if (pointers->slot_count > 0) {
+        const struct pdl_pointer_slot *last = &pointers->slots[pointers->slot_count - 1];
+        if (last->variable == variable && last->symbol == symbol && last->offset == slot.offset) {
+            return; /* another byte of it */
+        }
     }
     PDL_ADD(pointers->slots, pointers->slot_count, pointers->slot_capacity, slot);
 }
