@@ -32,23 +32,22 @@ struct analysis {
     struct pdl_source_file source;
 };
 
-/* Starts on a text, whose bytes stay where they are; *analysis is freed by pdl_analysis_close(). */
-pdl_status pdl_analysis_open(pdl_inspection *inspection, const char *text, size_t size,
-                             uint32_t image, struct analysis **analysis);
-void pdl_analysis_close(struct analysis *analysis);
+/* Starts on a text, whose bytes stay where they are. */
+struct analysis *pdl_analysis_open(pdl_inspection *inspection, const char *text, size_t size,
+                                   uint32_t image);
 
 /* The names of a kernel's parameters: from its source, or, in PTX that was written by hand, from that. NULL
- * if they are not known; *ok is false if there is no memory. */
+ * where they are not known. */
 const char *const *pdl_parameter_names(struct analysis *analysis,
                                        const struct pdl_ptx_function *function, const char *kernel,
-                                       const pdl_inspect_place *place, bool *ok);
+                                       const pdl_inspect_place *place);
 
 /* Analyses one function, called with `arguments` or, where that is NULL, with any: the results are in
  * work[depth]. Those that it calls have their summaries. */
-pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
-                                const struct pdl_arguments *arguments, unsigned depth);
+void pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
+                          const struct pdl_arguments *arguments, unsigned depth);
 
 /* Makes the summaries of all device functions, from callees to callers. */
-pdl_status pdl_functions_summarize(struct analysis *analysis);
+void pdl_functions_summarize(struct analysis *analysis);
 
 #endif /* PDL_INSPECT_ANALYSIS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/container.h"
+#include "inspect/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "code/fatbin.h"
 #include "code/lexer.h"
 #include "code/unpack.h"
-#include "inspect/image.h"
 
 #define MAX_CUBIN ((size_t)1 << 30)
 
@@ -31,14 +30,8 @@ struct reader {
     /* The payload that a table's images share, decompressed: */
     const unsigned char *payload; /* of the entry; NULL: none yet */
     enum pdl_unpack_result result;
-    unsigned char *unpacked;
-    size_t unpacked_size;
+    size_t unpacked_size; /* of the inspection's `unpacked` */
 };
-
-static pdl_status no_memory(void)
-{
-    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in the input");
-}
 
 /* ---- images --------------------------------------------------------------------------------- */
 
@@ -61,8 +54,7 @@ static struct mark mark_of(const pdl_inspection *inspection)
 }
 
 /* Says why the last image was not read. */
-static pdl_status leave_unread(struct reader *reader, uint32_t image, struct mark mark,
-                               const char *why)
+static void leave_unread(struct reader *reader, uint32_t image, struct mark mark, const char *why)
 {
     pdl_inspection *inspection = reader->inspection;
     pdl_inspect_image *about = &inspection->images[image];
@@ -70,60 +62,60 @@ static pdl_status leave_unread(struct reader *reader, uint32_t image, struct mar
     inspection->finding_count = mark.findings;
     inspection->marker_count = mark.markers;
     inspection->machine_count = mark.machines;
-    while (inspection->noted_count > mark.noted) {
-        free(inspection->noted[--inspection->noted_count].accesses);
-    }
+    inspection->noted_count = mark.noted;
     about->kernel_count = 0;
     about->function_count = 0;
-    about->unread = why != NULL ? pdl_arena_copy(&inspection->arena, why, strlen(why)) : NULL;
-    if (about->unread == NULL) {
-        return no_memory();
-    }
+    about->unread = pdl_arena_copy(&inspection->arena, why, strlen(why));
     if (reader->first_unread == NULL) {
         reader->first_unread = about->unread;
     }
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_text(struct reader *reader, const unsigned char *bytes, size_t size,
-                            uint32_t image)
+/* Its number. */
+static uint32_t add_image(struct reader *reader, const char *origin, int32_t kind)
 {
-    const uint64_t max = reader->inspection->options->max_text;
-    while (size > 0 && bytes[size - 1] == '\0') {
+    const pdl_inspect_image image = {.origin = origin, .kind = kind};
+    pdl_inspection_add_image(reader->inspection, &image);
+    return reader->inspection->image_count - 1;
+}
+
+/* The code of an image. */
+struct code {
+    pdl_inspection *inspection;
+    const unsigned char *bytes;
+    size_t size;
+    uint32_t image;
+};
+
+static void read_code(void *context)
+{
+    const struct code *code = context;
+    pdl_inspection *inspection = code->inspection;
+    const uint64_t max = inspection->options->max_text;
+    size_t size = code->size;
+    if (inspection->images[code->image].kind != PDL_INSPECT_PTX) {
+        pdl_cubin_read(inspection, code->bytes, size, code->image);
+        return;
+    }
+    while (size > 0 && code->bytes[size - 1] == '\0') {
         size--; /* how texts are padded, and end in C */
     }
     if (size > max) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "the PTX has %zu bytes, more than the %llu that are read", size,
-                                (unsigned long long)max);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "the PTX has %zu bytes, more than the %llu that are read", size,
+                 (unsigned long long)max);
     }
-    return pdl_ptx_read(reader->inspection, (const char *)bytes, size, image);
-}
-
-static pdl_status add_image(struct reader *reader, const char *origin, int32_t kind,
-                            uint32_t *index)
-{
-    const pdl_inspect_image image = {.origin = origin, .kind = kind};
-    if (origin == NULL || !pdl_inspection_add_image(reader->inspection, &image, index)) {
-        return no_memory();
-    }
-    return PDL_SUCCESS;
+    pdl_ptx_read(inspection, (const char *)code->bytes, size, code->image);
 }
 
 /* A PTX text or a cubin that is the whole input. */
-static pdl_status read_bare(struct reader *reader, const unsigned char *bytes, size_t size,
-                            int32_t kind)
+static void read_bare(struct reader *reader, const unsigned char *bytes, size_t size, int32_t kind)
 {
-    uint32_t image = 0;
-    const char *origin =
-        pdl_arena_copy(&reader->inspection->arena, reader->name, strlen(reader->name));
-    const pdl_status status = add_image(reader, origin, kind, &image);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    pdl_inspection *inspection = reader->inspection;
+    const char *origin = pdl_arena_copy(&inspection->arena, reader->name, strlen(reader->name));
+    struct code code = {inspection, bytes, size, add_image(reader, origin, kind)};
     reader->readable++;
-    return kind == PDL_INSPECT_PTX ? read_text(reader, bytes, size, image)
-                                   : pdl_cubin_read(reader->inspection, bytes, size, image);
+    read_code(&code);
 }
 
 /* ---- fatbins -------------------------------------------------------------------------------- */
@@ -167,20 +159,18 @@ static const char *origin_of(struct reader *reader, const struct pdl_fatbin_entr
                             (unsigned)entry->target, suffix, extension);
 }
 
-static pdl_status read_code(struct reader *reader, const struct pdl_fatbin_entry *entry,
-                            const unsigned char *bytes, size_t size, uint32_t image)
+/* The code of an image among others, which are read whatever comes of it. */
+static void try_code(struct reader *reader, struct code code)
 {
     char why[sizeof(pdl_inspect_last_error()->message) + 64];
     const struct mark mark = mark_of(reader->inspection);
-    const pdl_status status = entry->kind == PDL_FATBIN_PTX
-                                  ? read_text(reader, bytes, size, image)
-                                  : pdl_cubin_read(reader->inspection, bytes, size, image);
-    if (status == PDL_ERROR_OUT_OF_MEMORY) {
-        return status;
-    }
+    const pdl_status status = pdl_attempt(read_code, &code);
     if (status == PDL_SUCCESS) {
         reader->readable++;
-        return PDL_SUCCESS;
+        return;
+    }
+    if (status == PDL_ERROR_OUT_OF_MEMORY || status == PDL_ERROR_CANCELLED) {
+        pdl_fail_again(status);
     }
     const pdl_inspect_error *error = pdl_inspect_last_error();
     if (error->line > 0) {
@@ -189,7 +179,7 @@ static pdl_status read_code(struct reader *reader, const struct pdl_fatbin_entry
     } else {
         (void)snprintf(why, sizeof(why), "%s", error->message);
     }
-    return leave_unread(reader, image, mark, why);
+    leave_unread(reader, code.image, mark, why);
 }
 
 static bool is_relocatable_cubin(const unsigned char *bytes, size_t size)
@@ -223,17 +213,17 @@ static enum pdl_unpack_result unpack_image(struct reader *reader,
                                            const unsigned char **bytes, size_t *size)
 {
     if (reader->payload != entry->payload) {
-        free(reader->unpacked);
-        reader->unpacked = NULL;
+        free(reader->inspection->unpacked);
+        reader->inspection->unpacked = NULL;
         reader->payload = entry->payload;
         reader->result = unpack(reader, entry, entry->part_size > 0 ? MAX_CUBIN : max,
-                                &reader->unpacked, &reader->unpacked_size);
+                                &reader->inspection->unpacked, &reader->unpacked_size);
     }
     if (reader->result != PDL_UNPACKED) {
         return reader->result;
     }
     *size = reader->unpacked_size;
-    *bytes = pdl_unpack_image(entry, reader->unpacked, size);
+    *bytes = pdl_unpack_image(entry, reader->inspection->unpacked, size);
     return *bytes != NULL ? PDL_UNPACKED : PDL_UNPACK_DAMAGED;
 }
 
@@ -256,9 +246,8 @@ static const char *unread_kind(uint16_t entry_kind, int32_t *kind)
     }
 }
 
-static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
+static void read_entry(struct reader *reader, const struct pdl_fatbin_entry *entry)
 {
-    uint32_t image = 0;
     reader->inspection->in_container = true;
     const unsigned char *bytes = entry->payload;
     size_t size = entry->size;
@@ -271,12 +260,12 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
         const size_t max = text && max_text < SIZE_MAX ? (size_t)max_text : MAX_CUBIN;
         result = unpack_image(reader, entry, max, &bytes, &size);
         if (result == PDL_UNPACK_NO_MEMORY) {
-            return no_memory();
+            pdl_fail_memory();
         }
     }
     if (machine && reader->is_relocatable_part && result == PDL_UNPACKED &&
         is_relocatable_cubin(bytes, size)) {
-        return PDL_SUCCESS; /* what runs is what it was linked to, which is read too */
+        return; /* what runs is what it was linked to, which is read too */
     }
     int32_t kind = text ? PDL_INSPECT_PTX : PDL_INSPECT_SASS;
     const char *unread = text || machine ? NULL : unread_kind(entry->kind, &kind);
@@ -284,52 +273,43 @@ static pdl_status read_entry(struct reader *reader, const struct pdl_fatbin_entr
         unread = pdl_arena_format(&inspection->arena, "it is of an unknown kind, %#x",
                                   (unsigned)entry->kind);
     }
-    pdl_status status = add_image(reader, origin_of(reader, entry), kind, &image);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    const uint32_t image = add_image(reader, origin_of(reader, entry), kind);
     pdl_inspect_image *about = &inspection->images[image];
     about->target = entry->target <= INT32_MAX ? (int32_t)entry->target : 0;
     about->target_suffix = entry->suffix;
     about->compressed = entry->compression != PDL_FATBIN_PLAIN;
     about->ptx_version = entry->ptx_version;
     if (!text && !machine) {
-        status = leave_unread(reader, image, mark_of(inspection), unread);
+        leave_unread(reader, image, mark_of(inspection), unread);
     } else if (result != PDL_UNPACKED) {
         about->left_out = result == PDL_UNPACK_TOO_LARGE;
         reader->left_out = reader->left_out || (about->left_out && reader->left == 0);
-        status = leave_unread(reader, image, mark_of(inspection),
-                              unpack_message(reader, result, entry->compression));
+        leave_unread(reader, image, mark_of(inspection),
+                     unpack_message(reader, result, entry->compression));
     } else {
-        status = read_code(reader, entry, bytes, size, image);
-        if (machine && status == PDL_SUCCESS && about->target_suffix == '\0') {
-            about = &inspection->images[image]; /* the fatbin knows it where the cubin does not */
-            about->target_suffix = entry->suffix;
+        try_code(reader, (struct code){inspection, bytes, size, image});
+        if (machine && about->target_suffix == '\0') {
+            about->target_suffix = entry->suffix; /* where the cubin does not say it */
         }
     }
-    return status;
 }
 
 /* Reads all fatbins in memory. What is damaged is an error, unless it was only searched for. */
-static pdl_status read_fatbins(struct reader *reader, const unsigned char *bytes, size_t size,
-                               bool searched)
+static void read_fatbins(struct reader *reader, const unsigned char *bytes, size_t size,
+                         bool searched)
 {
     struct pdl_fatbin fatbin;
     struct pdl_fatbin_entry entry;
     pdl_fatbin_open(&fatbin, bytes, size);
     while (pdl_fatbin_next(&fatbin, &entry)) {
-        const pdl_status status = read_entry(reader, &entry);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        read_entry(reader, &entry);
     }
     if (fatbin.damaged && !searched) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "the fatbin is damaged or cut short: its headers do not fit its "
-                                "%zu bytes",
-                                size);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "the fatbin is damaged or cut short: its headers do not fit its "
+                 "%zu bytes",
+                 size);
     }
-    return PDL_SUCCESS;
 }
 
 /* ---- ELF files of the host ------------------------------------------------------------------ */
@@ -354,17 +334,18 @@ static enum part part_of(const struct pdl_elf_section *section)
 }
 
 /* Looks for fatbins in data that is loaded to an address, where they are aligned. */
-static pdl_status search(struct reader *reader, const unsigned char *bytes, size_t size,
-                         uint64_t address)
+static void search(struct reader *reader, const unsigned char *bytes, size_t size, uint64_t address)
 {
     const size_t skip = (size_t)(-address & 7);
-    return size > skip ? read_fatbins(reader, bytes + skip, size - skip, true) : PDL_SUCCESS;
+    if (size > skip) {
+        read_fatbins(reader, bytes + skip, size - skip, true);
+    }
 }
 
 /* What segments have in common: the pages where one ends and the next one begins. */
 #define SHARED_MAX ((uint64_t)64 * 65536)
 
-static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf)
+static void read_segments(struct reader *reader, const struct pdl_elf *elf)
 {
     struct pdl_elf64_phdr segment;
     uint64_t total = 0;
@@ -377,32 +358,26 @@ static pdl_status read_segments(struct reader *reader, const struct pdl_elf *elf
         }
         total += size;
         if (total > elf->size + SHARED_MAX) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                    "the ELF file is damaged: its segments overlap");
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                     "the ELF file is damaged: its segments overlap");
         }
-        const pdl_status status = search(reader, data, (size_t)size, segment.p_vaddr);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        search(reader, data, (size_t)size, segment.p_vaddr);
     }
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_part(struct reader *reader, const struct pdl_elf_section *section)
+static void read_part(struct reader *reader, const struct pdl_elf_section *section)
 {
     const enum part part = part_of(section);
-    pdl_status status = PDL_SUCCESS;
     if (part == PART_DATA) {
-        status = search(reader, section->data, section->size, section->address);
+        search(reader, section->data, section->size, section->address);
     } else if (part != PART_NONE) {
         reader->is_relocatable_part = part == PART_RELOCATABLE && reader->linked;
-        status = read_fatbins(reader, section->data, section->size, false);
+        read_fatbins(reader, section->data, section->size, false);
         reader->is_relocatable_part = false;
     }
-    return status;
 }
 
-static pdl_status read_host(struct reader *reader, const struct pdl_elf *elf)
+static void read_host(struct reader *reader, const struct pdl_elf *elf)
 {
     struct pdl_elf_section section;
     uint64_t total = 0;
@@ -416,32 +391,32 @@ static pdl_status read_host(struct reader *reader, const struct pdl_elf *elf)
             reader->linked || (part == PART_FATBINS && elf->header.e_type != PDL_ET_REL);
     }
     if (cut || total > elf->size) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "the ELF file is damaged or cut short: its headers do not fit its "
-                                "%zu bytes",
-                                elf->size);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "the ELF file is damaged or cut short: its headers do not fit its "
+                 "%zu bytes",
+                 elf->size);
     }
     if (elf->section_count == 0) {
-        return read_segments(reader, elf);
+        read_segments(reader, elf);
+        return;
     }
     for (uint32_t i = 0; pdl_elf_section(elf, i, &section); i++) {
-        const pdl_status status = read_part(reader, &section);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        read_part(reader, &section);
     }
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_elf(struct reader *reader, const unsigned char *bytes, size_t size)
+static void read_elf(struct reader *reader, const unsigned char *bytes, size_t size)
 {
     struct pdl_elf elf;
     if (!pdl_elf_open(&elf, bytes, size)) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "the ELF file is cut short, or not of 64 bits and little endian");
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "the ELF file is cut short, or not of 64 bits and little endian");
     }
-    return elf.header.e_machine == PDL_EM_CUDA ? read_bare(reader, bytes, size, PDL_INSPECT_SASS)
-                                               : read_host(reader, &elf);
+    if (elf.header.e_machine == PDL_EM_CUDA) {
+        read_bare(reader, bytes, size, PDL_INSPECT_SASS);
+    } else {
+        read_host(reader, &elf);
+    }
 }
 
 /* ---- archives ------------------------------------------------------------------------------- */
@@ -488,7 +463,7 @@ static const char *member_name(struct reader *reader, const struct member_header
                             text);
 }
 
-static pdl_status read_archive(struct reader *reader, const unsigned char *bytes, size_t size)
+static void read_archive(struct reader *reader, const unsigned char *bytes, size_t size)
 {
     const unsigned char *names = NULL;
     size_t names_size = 0;
@@ -497,14 +472,13 @@ static pdl_status read_archive(struct reader *reader, const unsigned char *bytes
         struct member_header header;
         size_t length = 0;
         if (size - at < sizeof(header)) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "the archive is cut short");
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "the archive is cut short");
         }
         memcpy(&header, bytes + at, sizeof(header));
         at += sizeof(header);
         if (memcmp(header.end, "`\n", 2) != 0 ||
             !field_number(header.size, sizeof(header.size), &length) || length > size - at) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                    "the archive is damaged or cut short");
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "the archive is damaged or cut short");
         }
         const unsigned char *member = bytes + at;
         if (memcmp(header.name, "// ", 3) == 0) {
@@ -512,17 +486,12 @@ static pdl_status read_archive(struct reader *reader, const unsigned char *bytes
             names_size = length;
         } else if (pdl_elf_is(member, length)) {
             reader->name = member_name(reader, &header, names, names_size);
-            const pdl_status status =
-                reader->name != NULL ? read_elf(reader, member, length) : no_memory();
+            read_elf(reader, member, length);
             reader->name = archive;
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
         }
         at += length;
         at += length % 2 != 0 && at < size ? 1 : 0;
     }
-    return PDL_SUCCESS;
 }
 
 /* ---- what it is ----------------------------------------------------------------------------- */
@@ -540,7 +509,7 @@ static bool is_ptx(const unsigned char *bytes, size_t size, size_t *at)
 }
 
 /* What was seen, where nothing was known. */
-static pdl_status not_known(const unsigned char *bytes, size_t size, size_t at)
+static void not_known(const unsigned char *bytes, size_t size, size_t at)
 {
     char seen[48];
     size_t length = 0;
@@ -554,40 +523,39 @@ static pdl_status not_known(const unsigned char *bytes, size_t size, size_t at)
             (size_t)snprintf(seen + length, sizeof(seen) - length, text ? "%c" : "%02x ", bytes[i]);
     }
     if (at >= size) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "there is nothing but blanks and comments in its %zu bytes", size);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "there is nothing but blanks and comments in its %zu bytes", size);
     }
-    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                            "the %zu bytes are neither PTX text nor a cubin, a fatbin, an archive "
-                            "or an ELF file: they begin with %s%s",
-                            size, text ? "the text " : "the bytes ", seen);
+    pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+             "the %zu bytes are neither PTX text nor a cubin, a fatbin, an archive "
+             "or an ELF file: they begin with %s%s",
+             size, text ? "the text " : "the bytes ", seen);
 }
 
-static pdl_status read_any(struct reader *reader, const unsigned char *bytes, size_t size)
+static void read_any(struct reader *reader, const unsigned char *bytes, size_t size)
 {
     size_t at = 0;
     if (size == 0) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "it is empty");
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "it is empty");
     }
     if (pdl_elf_is(bytes, size)) {
-        return read_elf(reader, bytes, size);
+        read_elf(reader, bytes, size);
+    } else if (pdl_fatbin_is(bytes, size)) {
+        read_fatbins(reader, bytes, size, false);
+    } else if (size >= ARCHIVE_MAGIC_SIZE &&
+               memcmp(bytes, ARCHIVE_MAGIC, ARCHIVE_MAGIC_SIZE) == 0) {
+        read_archive(reader, bytes, size);
+    } else if (size >= ARCHIVE_MAGIC_SIZE && memcmp(bytes, "!<thin>\n", ARCHIVE_MAGIC_SIZE) == 0) {
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0, "it is a thin archive, which holds no code itself");
+    } else if (is_ptx(bytes, size, &at)) {
+        read_bare(reader, bytes, size, PDL_INSPECT_PTX);
+    } else {
+        not_known(bytes, size, at);
     }
-    if (pdl_fatbin_is(bytes, size)) {
-        return read_fatbins(reader, bytes, size, false);
-    }
-    if (size >= ARCHIVE_MAGIC_SIZE && memcmp(bytes, ARCHIVE_MAGIC, ARCHIVE_MAGIC_SIZE) == 0) {
-        return read_archive(reader, bytes, size);
-    }
-    if (size >= ARCHIVE_MAGIC_SIZE && memcmp(bytes, "!<thin>\n", ARCHIVE_MAGIC_SIZE) == 0) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "it is a thin archive, which holds no code itself");
-    }
-    return is_ptx(bytes, size, &at) ? read_bare(reader, bytes, size, PDL_INSPECT_PTX)
-                                    : not_known(bytes, size, at);
 }
 
-pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *bytes, size_t size,
-                              const char *name)
+void pdl_container_read(pdl_inspection *inspection, const unsigned char *bytes, size_t size,
+                        const char *name)
 {
     struct reader reader = {
         .inspection = inspection, .name = name, .max_unpacked = inspection->options->max_unpacked};
@@ -597,18 +565,13 @@ pdl_status pdl_container_read(pdl_inspection *inspection, const unsigned char *b
                                   : LEAST_UNPACKED;
     }
     reader.left = reader.max_unpacked;
-    const pdl_status status = read_any(&reader, bytes, size);
-    free(reader.unpacked);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    read_any(&reader, bytes, size);
     if (inspection->image_count == 0) {
-        return pdl_inspect_fail(PDL_ERROR_NO_KERNEL_IMAGE, 0, 0, "there is no device code in it");
+        pdl_fail(PDL_ERROR_NO_KERNEL_IMAGE, 0, 0, "there is no device code in it");
     }
     if (reader.readable == 0 && !reader.left_out) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
-                                "none of its %u images can be read; of the first, %s",
-                                inspection->image_count, reader.first_unread);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 0, 0,
+                 "none of its %u images can be read; of the first, %s", inspection->image_count,
+                 reader.first_unread);
     }
-    return PDL_SUCCESS;
 }

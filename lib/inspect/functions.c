@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Device functions: what each does, for any arguments and for constants that are passed. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "inspect/analysis.h"
-#include "inspect/ptx/labels.h"
 
 /* Rounds until the summaries of functions that call each other agree. */
 #define ROUNDS_MAX 8
@@ -27,38 +23,37 @@ struct pdl_special {
 
 /* ---- one function --------------------------------------------------------------------------------- */
 
-static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_function *function,
-                               const struct pdl_arguments *arguments, unsigned depth,
-                               const struct pdl_summary **found);
+static void make_special(struct analysis *analysis, struct pdl_ptx_function *function,
+                         const struct pdl_arguments *arguments, unsigned depth,
+                         const struct pdl_summary **found);
 
 /* Finds the summaries of what a direct call calls. */
-static pdl_status resolve_direct(struct analysis *analysis, struct pdl_instruction *call,
-                                 unsigned depth)
+static void resolve_direct(struct analysis *analysis, struct pdl_instruction *call, unsigned depth)
 {
     struct pdl_ptx_module *module = &analysis->module;
     const struct pdl_work *work = &analysis->work[depth];
     struct pdl_ptx_function *callee = pdl_ptx_function_find(module, call->callee);
     struct pdl_arguments arguments;
     if (callee->summary->parameters == 0 || callee->in_group || depth == PDL_SPECIAL_DEPTH) {
-        return PDL_SUCCESS;
+        return;
     }
     pdl_folding_arguments(&work->folding, module, &work->body, &work->values, call,
                           callee->summary->parameters, &arguments);
-    return arguments.count > 0
-               ? make_special(analysis, callee, &arguments, depth + 1, &call->called)
-               : PDL_SUCCESS;
+    if (arguments.count > 0) {
+        make_special(analysis, callee, &arguments, depth + 1, &call->called);
+    }
 }
 
 /* Finds the summaries of what a body calls. */
-static pdl_status resolve_calls(struct analysis *analysis, const struct pdl_arguments *arguments,
-                                unsigned depth)
+static void resolve_calls(struct analysis *analysis, const struct pdl_arguments *arguments,
+                          unsigned depth)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_work *work = &analysis->work[depth];
     struct pdl_body *body = &work->body;
     bool wanted = arguments != NULL;
     if (body->function->callee_count == 0 && !wanted) {
-        return PDL_SUCCESS;
+        return;
     }
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         struct pdl_instruction *call = &body->instructions[i];
@@ -72,94 +67,71 @@ static pdl_status resolve_calls(struct analysis *analysis, const struct pdl_argu
                  (call->called != NULL && call->called->parameters != 0);
     }
     if (!wanted) {
-        return PDL_SUCCESS;
+        return;
     }
-    pdl_status status = pdl_folding_find(&work->folding, module, body, &work->values, arguments);
-    if (status == PDL_SUCCESS) {
-        status = pdl_folding_apply(&work->folding, module, body);
-    }
-    for (uint32_t i = 0; i < body->instruction_count && status == PDL_SUCCESS; i++) {
+    pdl_folding_find(&work->folding, module, body, &work->values, arguments);
+    pdl_folding_apply(&work->folding, module, body);
+    for (uint32_t i = 0; i < body->instruction_count; i++) {
         struct pdl_instruction *call = &body->instructions[i];
         if (call->opcode.op == PDL_OP_CALL && call->callee == PDL_NONE) {
-            status = pdl_targets_resolve(&analysis->targets, module, body, &work->values,
-                                         &work->folding, call);
+            pdl_targets_resolve(&analysis->targets, module, body, &work->values, &work->folding,
+                                call);
         } else if (call->opcode.op == PDL_OP_CALL && call->called != NULL) {
-            status = resolve_direct(analysis, call, depth);
+            resolve_direct(analysis, call, depth);
         }
     }
-    return status;
 }
 
 /* Puts small functions that decide who waits in place of their calls. */
-static pdl_status splice_calls(struct analysis *analysis)
+static void splice_calls(struct analysis *analysis)
 {
     struct pdl_work *work = &analysis->work[0];
-    pdl_status status = PDL_SUCCESS;
-    bool spliced = work->body.function->callee_count > 0;
-    for (unsigned i = 0; i < SPLICES_MAX && spliced && status == PDL_SUCCESS; i++) {
-        status = pdl_splice(&analysis->splice, &analysis->module, &work->body, &spliced);
-        if (status == PDL_SUCCESS && spliced) {
-            status = pdl_values_find(&work->values, &analysis->module, &work->body);
-        }
-        if (status == PDL_SUCCESS && spliced) {
-            status = resolve_calls(analysis, NULL, 0);
-        }
+    for (unsigned i = 0; i < SPLICES_MAX && work->body.function->callee_count > 0 &&
+                         pdl_splice(&analysis->splice, &analysis->module, &work->body);
+         i++) {
+        pdl_values_find(&work->values, &analysis->module, &work->body);
+        resolve_calls(analysis, NULL, 0);
     }
-    return status;
 }
 
-pdl_status pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
-                                const struct pdl_arguments *arguments, unsigned depth)
+void pdl_function_analyse(struct analysis *analysis, const struct pdl_ptx_function *function,
+                          const struct pdl_arguments *arguments, unsigned depth)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_work *work = &analysis->work[depth];
     const uint32_t limit = function->is_entry ? UINT32_MAX : pdl_summary_limit(module);
-    pdl_status status = pdl_ptx_body_read(module, function, &work->body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_inspection_spend(module->inspection, work->body.instruction_count)
-                     ? pdl_ptx_labels_resolve(module, &work->body)
-                     : pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0, "max_steps is reached");
+    pdl_ptx_body_read(module, function, &work->body);
+    pdl_inspection_spend(module->inspection, work->body.instruction_count);
+    pdl_ptx_labels_resolve(module, &work->body);
+    pdl_values_find(&work->values, module, &work->body);
+    resolve_calls(analysis, arguments, depth);
+    if (arguments == NULL) {
+        splice_calls(analysis);
     }
-    if (status == PDL_SUCCESS) {
-        status = pdl_values_find(&work->values, module, &work->body);
+    pdl_cfg_build(&work->cfg, module, &work->body);
+    work->flow.special = arguments != NULL;
+    pdl_flow_run(&work->flow, module, &work->body, &work->cfg, &work->values);
+    pdl_effects_collect(&work->effects, module, &work->flow, limit);
+    if (arguments == NULL) {
+        pdl_allows_note(&analysis->allows, module, &work->body);
     }
-    if (status == PDL_SUCCESS) {
-        status = resolve_calls(analysis, arguments, depth);
-    }
-    if (status == PDL_SUCCESS && arguments == NULL) {
-        status = splice_calls(analysis);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_cfg_build(&work->cfg, module, &work->body);
-    }
-    if (status == PDL_SUCCESS) {
-        work->flow.special = arguments != NULL;
-        status = pdl_flow_run(&work->flow, module, &work->body, &work->cfg, &work->values);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_effects_collect(&work->effects, module, &work->flow, limit);
-    }
-    if (status == PDL_SUCCESS && arguments == NULL) {
-        status = pdl_allows_note(&analysis->allows, module, &work->body);
-    }
-    return status;
 }
 
 /* The parameters that decide what the function does that was just analysed: those that its branches
  * test, outside of loops unless they decide who waits, and those that it passes to such functions. */
-static pdl_status find_parameters(struct pdl_work *work, uint64_t *mask)
+static uint64_t find_parameters(struct pdl_work *work)
 {
     const struct pdl_body *body = &work->body;
     const struct pdl_flow *flow = &work->flow;
     const struct pdl_effects *effects = &work->effects;
-    *mask = 0;
+    uint64_t mask = 0;
     if (body->function->parameter_count == 0 ||
         (!flow->waits && effects->effect_count == 0 && !effects->unknown &&
          effects->trigger.count == 0)) {
-        return PDL_SUCCESS;
+        return 0;
     }
-    const pdl_status status = pdl_folding_start(&work->folding, body);
-    for (uint32_t i = 0; i < work->cfg.block_count && status == PDL_SUCCESS; i++) {
+    pdl_folding_start(&work->folding, body);
+    for (uint32_t i = 0; i < work->cfg.block_count; i++) {
         const struct pdl_block *block = &work->cfg.blocks[i];
         const struct pdl_instruction *last = pdl_flow_last(flow, i);
         if (block->branch != PDL_NONE && (!block->in_loop || flow->decision_of[i] != 0)) {
@@ -169,43 +141,34 @@ static pdl_status find_parameters(struct pdl_work *work, uint64_t *mask)
                     ? &body->operands[branch->first_operand]
                     : NULL;
             if (branch->guard != PDL_NONE) {
-                *mask |= pdl_folding_parameters(&work->folding, body, &work->values, branch->guard);
+                mask |= pdl_folding_parameters(&work->folding, body, &work->values, branch->guard);
             }
             if (index != NULL && index->kind == PDL_OPERAND_SYMBOL) {
-                *mask |= pdl_folding_parameters(&work->folding, body, &work->values, index->symbol);
+                mask |= pdl_folding_parameters(&work->folding, body, &work->values, index->symbol);
             }
         }
         if (last != NULL && last->opcode.op == PDL_OP_CALL && last->callee == PDL_NONE &&
             last->target != PDL_NONE) {
-            *mask |= pdl_folding_parameters(&work->folding, body, &work->values, last->target);
+            mask |= pdl_folding_parameters(&work->folding, body, &work->values, last->target);
         } else if (last != NULL && last->opcode.op == PDL_OP_CALL && last->called != NULL) {
-            *mask |= pdl_folding_passed(&work->folding, body, &work->values, last,
-                                        last->called->parameters);
+            mask |= pdl_folding_passed(&work->folding, body, &work->values, last,
+                                       last->called->parameters);
         }
     }
-    return status;
+    return mask;
 }
 
 /* A summary of the function that was just analysed: over `before` or, where that is NULL, a new one. */
-static pdl_status summarize(struct analysis *analysis, unsigned depth, struct pdl_summary *before,
-                            struct pdl_summary **summary)
+static struct pdl_summary *summarize(struct analysis *analysis, unsigned depth,
+                                     struct pdl_summary *before)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_work *work = &analysis->work[depth];
-    uint64_t parameters = 0;
-    pdl_status status = pdl_constants_filter(&work->effects, module, &work->flow, NULL);
-    if (status == PDL_SUCCESS && depth == 0) {
-        status = find_parameters(work, &parameters);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    *summary = pdl_effects_summary(&work->effects, module, &work->flow, before);
-    if (*summary == NULL) {
-        return pdl_ptx_no_memory();
-    }
-    (*summary)->parameters = parameters;
-    return PDL_SUCCESS;
+    pdl_constants_filter(&work->effects, module, &work->flow, NULL);
+    const uint64_t parameters = depth == 0 ? find_parameters(work) : 0;
+    struct pdl_summary *summary = pdl_effects_summary(&work->effects, module, &work->flow, before);
+    summary->parameters = parameters;
+    return summary;
 }
 
 /* Nobody who returns has waited: a branch around a wait that is never taken decided nothing. */
@@ -223,44 +186,35 @@ static void never_waited(struct pdl_summary *summary)
 
 /* Finds what a function does for constant arguments. *found stays what it was if there are too many of
  * them, or the function passes them to itself. */
-static pdl_status make_special(struct analysis *analysis, struct pdl_ptx_function *function,
-                               const struct pdl_arguments *arguments, unsigned depth,
-                               const struct pdl_summary **found)
+static void make_special(struct analysis *analysis, struct pdl_ptx_function *function,
+                         const struct pdl_arguments *arguments, unsigned depth,
+                         const struct pdl_summary **found)
 {
     struct pdl_ptx_module *module = &analysis->module;
     unsigned count = 0;
     for (const struct pdl_special *at = function->specials; at != NULL; at = at->next) {
         if (pdl_arguments_same(&at->arguments, arguments)) {
             *found = at->summary != NULL ? at->summary : *found;
-            return PDL_SUCCESS;
+            return;
         }
         count++;
     }
     const uint64_t bytes = function->body_end - function->body;
     if (count == SPECIALS_MAX ||
         analysis->special_bytes + bytes > SPECIAL_BYTES + (uint64_t)(module->end - module->text)) {
-        return PDL_SUCCESS;
+        return;
     }
     struct pdl_special *special = pdl_arena_alloc(&module->arena, sizeof(*special));
-    struct pdl_summary *summary = NULL;
-    if (special == NULL) {
-        return pdl_ptx_no_memory();
-    }
     special->arguments = *arguments;
     special->next = function->specials;
     function->specials = special;
     analysis->special_bytes += bytes;
-    pdl_status status = pdl_function_analyse(analysis, function, &special->arguments, depth);
-    if (status == PDL_SUCCESS) {
-        status = summarize(analysis, depth, NULL, &summary);
+    pdl_function_analyse(analysis, function, &special->arguments, depth);
+    struct pdl_summary *summary = summarize(analysis, depth, NULL);
+    if (!(summary->out & PDL_STATE_WAITED) && summary->out != 0) {
+        never_waited(summary);
     }
-    if (status == PDL_SUCCESS) {
-        if (!(summary->out & PDL_STATE_WAITED) && summary->out != 0) {
-            never_waited(summary);
-        }
-        *found = special->summary = summary;
-    }
-    return status;
+    *found = special->summary = summary;
 }
 
 /* NOLINTEND(misc-no-recursion) */
@@ -311,17 +265,13 @@ struct order {
     uint32_t count;
 };
 
-static bool find_order(const struct calls *calls, struct order *order)
+static struct order find_order(const struct calls *calls)
 {
     const struct pdl_ptx_module *module = calls->module;
     const size_t count = calls->count;
-    uint32_t *memory = calloc(count * 5 + 1, sizeof(*memory));
-    order->groups = calloc(count + 1, sizeof(*order->groups));
-    order->ends = calloc(count + 1, sizeof(*order->ends));
-    if (memory == NULL || order->groups == NULL || order->ends == NULL) {
-        free(memory);
-        return false;
-    }
+    struct order order = {.groups = pdl_take(count + 1, sizeof(*order.groups)),
+                          .ends = pdl_take(count + 1, sizeof(*order.ends))};
+    uint32_t *memory = pdl_take(count * 5 + 1, sizeof(*memory));
     uint32_t *number = memory;      /* from 1; 0: not seen */
     uint32_t *low = memory + count; /* 0 once its group is known */
     uint32_t *call = memory + 2 * count;
@@ -358,14 +308,14 @@ static bool find_order(const struct calls *calls, struct order *order)
                 do {
                     member = stack[--stacked];
                     low[member] = 0;
-                    order->groups[order->count++] = member;
+                    order.groups[order.count++] = member;
                 } while (member != at);
-                order->ends[order->count - 1] = 1;
+                order.ends[order.count - 1] = 1;
             }
         }
     }
-    free(memory);
-    return true;
+    pdl_give_back(memory);
+    return order;
 }
 
 static bool calls_itself(const struct calls *calls, uint32_t index)
@@ -380,60 +330,49 @@ static bool calls_itself(const struct calls *calls, uint32_t index)
 
 /* ---- groups --------------------------------------------------------------------------------------- */
 
-/* Analyses one function and keeps its summary; *changed tells whether it is another than before. */
-static pdl_status summarize_one(struct analysis *analysis, uint32_t index, bool *changed)
+/* Analyses one function and keeps its summary; true if it is another than before. */
+static bool summarize_one(struct analysis *analysis, uint32_t index)
 {
     struct pdl_ptx_function *function = &analysis->module.functions[index];
-    struct pdl_summary *summary = NULL;
     const bool first = function->summary == NULL;
     struct pdl_summary before = {0};
     if (!first) {
         before = *function->summary;
     }
-    pdl_status status = pdl_function_analyse(analysis, function, NULL, 0);
-    if (status == PDL_SUCCESS) {
-        status = summarize(analysis, 0, function->summary, &summary);
-    }
-    if (status == PDL_SUCCESS) {
-        *changed = first || !pdl_summary_same(&before, summary);
-        function->summary = summary;
-    }
-    return status;
+    pdl_function_analyse(analysis, function, NULL, 0);
+    function->summary = summarize(analysis, 0, function->summary);
+    return first || !pdl_summary_same(&before, function->summary);
 }
 
 /* A group of functions that call each other starts from "never returns", and goes on until nothing
  * changes. One that goes on too long is taken for code that cannot be read. */
-static pdl_status summarize_group(struct analysis *analysis, const struct calls *calls,
-                                  const uint32_t *group, uint32_t count)
+static void summarize_group(struct analysis *analysis, const struct calls *calls,
+                            const uint32_t *group, uint32_t count)
 {
     struct pdl_ptx_module *module = &analysis->module;
     struct pdl_ptx_function *functions = module->functions;
-    pdl_status status = PDL_SUCCESS;
     bool changed = true;
     analysis->targets.round++;
     if (count == 1 && (group[0] >= module->function_count || !calls_itself(calls, group[0]))) {
-        return group[0] < module->function_count ? summarize_one(analysis, group[0], &changed)
-                                                 : PDL_SUCCESS;
+        if (group[0] < module->function_count) {
+            (void)summarize_one(analysis, group[0]);
+        }
+        return;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (group[i] < module->function_count) {
             functions[group[i]].in_group = true;
             functions[group[i]].summary =
                 pdl_arena_alloc(&module->arena, sizeof(struct pdl_summary));
-            if (functions[group[i]].summary == NULL) {
-                return pdl_ptx_no_memory();
-            }
         }
     }
-    for (unsigned round = 0; changed && round < ROUNDS_MAX && status == PDL_SUCCESS; round++) {
+    for (unsigned round = 0; changed && round < ROUNDS_MAX; round++) {
         changed = false;
         analysis->targets.round++;
-        for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
-            bool one = false;
-            if (group[i] < module->function_count) {
-                status = summarize_one(analysis, group[i], &one);
+        for (uint32_t i = 0; i < count; i++) {
+            if (group[i] < module->function_count && summarize_one(analysis, group[i])) {
+                changed = true;
             }
-            changed = changed || one;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -443,25 +382,17 @@ static pdl_status summarize_group(struct analysis *analysis, const struct calls 
         }
     }
     analysis->targets.round++;
-    return status;
 }
 
-pdl_status pdl_functions_summarize(struct analysis *analysis)
+void pdl_functions_summarize(struct analysis *analysis)
 {
     const struct pdl_ptx_module *module = &analysis->module;
     const struct calls calls = {module, module->function_count + module->pointers.prototype_count};
-    struct order order = {0};
-    pdl_status status = PDL_SUCCESS;
-    if (!find_order(&calls, &order)) {
-        status = pdl_ptx_no_memory();
-    }
-    for (uint32_t i = 0, first = 0; i < order.count && status == PDL_SUCCESS; i++) {
+    const struct order order = find_order(&calls);
+    for (uint32_t i = 0, first = 0; i < order.count; i++) {
         if (order.ends[i]) {
-            status = summarize_group(analysis, &calls, &order.groups[first], i + 1 - first);
+            summarize_group(analysis, &calls, &order.groups[first], i + 1 - first);
             first = i + 1;
         }
     }
-    free(order.groups);
-    free(order.ends);
-    return status;
 }

@@ -3,33 +3,39 @@
  * them to see. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inspect/container.h"
-#include "inspect/given.h"
-#include "inspect/rules/across.h"
+#include "inspect/image.h"
 #include "inspect/rules/launched.h"
+#include "inspect/rules/rules.h"
 
 #define MAX_TEXT ((uint64_t)512 << 20)
 
-static pdl_status take_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
+/* One call of pdl_inspect_memory(). */
+struct call {
+    const void *bytes;
+    size_t size;
+    const char *name;
+    pdl_inspect_options options; /* of the size of this library */
+    const pdl_inspect_options *given;
+    pdl_inspection *made;
+};
+
+static void take_options(const pdl_inspect_options *options, pdl_inspect_options *copy)
 {
-    pdl_status status = pdl_given_resize(copy, sizeof(*copy), options,
-                                         offsetof(pdl_inspect_options, constant_params),
-                                         "PDL_INSPECT_OPTIONS_INIT");
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    pdl_given_resize(copy, sizeof(*copy), options, offsetof(pdl_inspect_options, constant_params),
+                     "PDL_INSPECT_OPTIONS_INIT");
     copy->size = (uint32_t)sizeof(*copy);
     if (copy->max_text == 0) {
         copy->max_text = MAX_TEXT;
     }
     if ((copy->flags & ~(PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES)) != 0) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
-                                "options->flags has unknown bits: %#x", copy->flags);
+        pdl_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "options->flags has unknown bits: %#x",
+                 copy->flags);
     }
     const struct {
         const char *const *list;
@@ -43,55 +49,50 @@ static pdl_status take_options(const pdl_inspect_options *options, pdl_inspect_o
         {copy->third_party, copy->third_party_count, "third_party"},
         {copy->plain, copy->plain_count, "plain"},
     };
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && status == PDL_SUCCESS; i++) {
-        status = pdl_given_check_list(lists[i].list, lists[i].count, lists[i].name);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        pdl_given_check_list(lists[i].list, lists[i].count, lists[i].name);
     }
-    return status;
+}
+
+static void inspect(void *context)
+{
+    struct call *call = context;
+    take_options(call->given, &call->options);
+    pdl_inspection *made = call->made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        pdl_fail_memory();
+    }
+    made->arena.lasts = true;
+    made->options = &call->options;
+    made->facts_only = (call->options.flags & PDL_INSPECT_FACTS_ONLY) != 0;
+    pdl_launched_prepare(made);
+    pdl_container_read(made, call->bytes, call->size, call->name);
+    pdl_rules_across(made);
+    pdl_launched_count(made);
 }
 
 pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                               const pdl_inspect_options *options, pdl_inspection **inspection)
 {
-    pdl_inspect_options copy;
     const pdl_inspect_error before = *pdl_inspect_last_error();
     if (bytes == NULL || name == NULL || inspection == NULL) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
                                 bytes == NULL ? "bytes" : (name == NULL ? "name" : "inspection"));
     }
-    pdl_status status = take_options(options, &copy);
+    struct call call = {.bytes = bytes, .size = size, .name = name, .given = options};
+    const pdl_status status = pdl_attempt(inspect, &call);
+    if (call.made != NULL) {
+        free(call.made->unpacked);
+        call.made->unpacked = NULL;
+        call.made->launches = NULL;
+        call.made->options = NULL;
+    }
     if (status != PDL_SUCCESS) {
-        return status;
-    }
-    pdl_inspection *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an inspection");
-    }
-    made->options = &copy;
-    made->facts_only = (copy.flags & PDL_INSPECT_FACTS_ONLY) != 0;
-    made->most_steps = copy.max_steps;
-    status = pdl_launched_prepare(made);
-    if (status == PDL_SUCCESS) {
-        status = pdl_container_read(made, bytes, size, name);
-    }
-    if (made->spent && status != PDL_ERROR_OUT_OF_MEMORY) { /* whatever came of it */
-        status = pdl_inspect_fail(PDL_ERROR_CANCELLED, 0, 0,
-                                  "the analysis takes more than max_steps (%llu)",
-                                  (unsigned long long)copy.max_steps);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_rules_across(made);
-    }
-    if (status == PDL_SUCCESS) {
-        pdl_launched_count(made);
-    }
-    pdl_launched_free(made);
-    made->options = NULL;
-    if (status != PDL_SUCCESS) {
-        pdl_inspection_destroy(made);
+        pdl_inspection_destroy(call.made);
         return status;
     }
     pdl_inspect_error_restore(&before); /* that of an image that is unread */
-    *inspection = made;
+    *inspection = call.made;
     return PDL_SUCCESS;
 }
 

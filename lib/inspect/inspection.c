@@ -2,68 +2,49 @@
 #include "inspect/inspection.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-bool pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_image *image,
-                              uint32_t *index)
+void pdl_inspection_spend(pdl_inspection *inspection, uint64_t steps)
 {
-    if (!PDL_ARRAY_ROOM(inspection->images, inspection->image_count, inspection->image_capacity)) {
-        return false;
+    const uint64_t most = inspection->options->max_steps;
+    inspection->steps += steps;
+    if (most != 0 && inspection->steps > most) {
+        pdl_fail(PDL_ERROR_CANCELLED, 0, 0, "the analysis takes more than max_steps (%llu)",
+                 (unsigned long long)most);
     }
-    pdl_inspect_image *made = &inspection->images[inspection->image_count];
-    *made = *image;
-    made->size = (uint32_t)sizeof(*made);
-    made->first_kernel = inspection->kernel_count;
-    made->kernel_count = 0;
-    *index = inspection->image_count++;
-    return true;
 }
 
-bool pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
+void pdl_inspection_add_image(pdl_inspection *inspection, const pdl_inspect_image *image)
+{
+    PDL_KEEP(inspection->images, inspection->image_count, inspection->image_capacity, *image);
+    pdl_inspect_image *made = &inspection->images[inspection->image_count - 1];
+    made->size = (uint32_t)sizeof(*made);
+    made->first_kernel = inspection->kernel_count;
+}
+
+void pdl_inspection_add_kernel(pdl_inspection *inspection, const pdl_inspect_kernel *kernel,
                                const pdl_kernel_info *info)
 {
     pdl_inspect_kernel *made = pdl_arena_alloc(&inspection->arena, sizeof(*made));
     pdl_kernel_info *about = pdl_arena_alloc(&inspection->arena, sizeof(*about));
-    if (made == NULL || about == NULL ||
-        !PDL_ARRAY_ROOM(inspection->kernels, inspection->kernel_count,
-                        inspection->kernel_capacity)) {
-        return false;
-    }
     *about = *info;
     *made = *kernel;
     made->size = (uint32_t)sizeof(*made);
     made->info = about;
     made->image = inspection->image_count - 1;
     made->first_finding = inspection->finding_count;
-    made->finding_count = 0;
+    PDL_KEEP(inspection->kernels, inspection->kernel_count, inspection->kernel_capacity, made);
     inspection->images[made->image].kernel_count++;
-    inspection->kernels[inspection->kernel_count++] = made;
-    return true;
 }
 
-bool pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
+void pdl_inspection_add_finding(pdl_inspection *inspection, const pdl_lint_finding *finding)
 {
-    if (!PDL_ARRAY_ROOM(inspection->findings, inspection->finding_count,
-                        inspection->finding_capacity)) {
-        return false;
-    }
-    pdl_lint_finding *made = &inspection->findings[inspection->finding_count++];
-    *made = *finding;
-    made->size = (uint32_t)sizeof(*made);
-    inspection->kernels[made->kernel]->finding_count++;
-    return true;
-}
-
-bool pdl_inspection_add_marker(pdl_inspection *inspection, const pdl_lint_suppression *marker)
-{
-    if (!PDL_ARRAY_ROOM(inspection->markers, inspection->marker_count,
-                        inspection->marker_capacity)) {
-        return false;
-    }
-    inspection->markers[inspection->marker_count] = *marker;
-    inspection->markers[inspection->marker_count++].size = (uint32_t)sizeof(*marker);
-    return true;
+    PDL_KEEP(inspection->findings, inspection->finding_count, inspection->finding_capacity,
+             *finding);
+    inspection->findings[inspection->finding_count - 1].size = (uint32_t)sizeof(*finding);
+    inspection->kernels[finding->kernel]->finding_count++;
 }
 
 void pdl_inspection_destroy(pdl_inspection *inspection)
@@ -74,11 +55,7 @@ void pdl_inspection_destroy(pdl_inspection *inspection)
         free(inspection->kernels);
         free(inspection->findings);
         free(inspection->markers);
-        free(inspection->matches);
         free(inspection->machines);
-        for (uint32_t i = 0; i < inspection->noted_count; i++) {
-            free(inspection->noted[i].accesses);
-        }
         free(inspection->noted);
         free(inspection);
     }
@@ -139,6 +116,31 @@ const struct pdl_machine *pdl_machine_find(const pdl_inspection *inspection, uin
                ? NULL
                : bsearch(&kernel, inspection->machines, inspection->machine_count,
                          sizeof(*inspection->machines), by_kernel);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct pdl_named *a = left;
+    const struct pdl_named *b = right;
+    const int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->kernel > b->kernel) - (a->kernel < b->kernel);
+}
+
+void pdl_kernels_by_name(const pdl_inspection *inspection, struct pdl_named *sorted)
+{
+    for (uint32_t i = 0; i < inspection->kernel_count; i++) {
+        sorted[i] = (struct pdl_named){inspection->kernels[i]->info->name, i};
+    }
+    qsort(sorted, inspection->kernel_count, sizeof(*sorted), by_name);
+}
+
+uint32_t pdl_kernels_of_name(const struct pdl_named *sorted, uint32_t count)
+{
+    uint32_t same = 1;
+    while (same < count && strcmp(sorted[0].name, sorted[same].name) == 0) {
+        same++;
+    }
+    return same;
 }
 
 uint32_t *pdl_inspection_counts(const pdl_inspection *inspection, pdl_inspect_list list)

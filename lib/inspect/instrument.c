@@ -4,22 +4,17 @@
 
 #include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "inspect/analysis.h"
 #include "inspect/edit/edits.h"
 #include "inspect/edit/reach.h"
-#include "inspect/given.h"
-#include "inspect/ptx/labels.h"
 #include "inspect/ptx/places.h"
 #include "inspect/rules/launched.h"
 
 struct pdl_instrumentation {
-    struct pdl_arena arena; /* names and messages */
+    struct pdl_arena arena; /* all that is in it */
     pdl_instrument_kernel *kernels;
-    uint32_t *functions; /* by kernel: its number */
     uint32_t kernel_count;
-    size_t kernel_capacity, function_capacity;
     char *text;
     size_t size;
 };
@@ -28,12 +23,14 @@ struct pdl_instrumentation {
 struct job {
     const pdl_instrument_options *options;
     pdl_instrumentation *result;
+    pdl_inspection *inspection, *checked; /* of the text, and of the result */
     struct analysis *analysis;
+    uint32_t *functions; /* by kernel: its number */
     struct pdl_constants constants;
     struct pdl_points points;
     struct pdl_edits edits;
     struct pdl_reach reach;
-    const char *text;
+    const char *text, *name;
     size_t size;
     bool raise;
 };
@@ -41,46 +38,38 @@ struct job {
 /* Later PTX has neither shfl nor vote without `.sync`. */
 #define RAISE_FROM 64u
 
-static pdl_status no_memory(void)
-{
-    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for an instrumented text");
-}
-
 /* ---- options -------------------------------------------------------------------------------------- */
 
-static pdl_status check_options(const pdl_instrument_options *options)
+static void check_options(const pdl_instrument_options *options)
 {
     const uint32_t flags = PDL_INSTRUMENT_RAISE_TARGET | PDL_INSTRUMENT_NO_SOURCES;
     if ((options->flags & ~flags) != 0) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
-                                "options->flags has unknown bits: %#x", options->flags & ~flags);
+        pdl_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "options->flags has unknown bits: %#x",
+                 options->flags & ~flags);
     }
     if (options->wait < PDL_INSTRUMENT_ENTRY || options->wait > PDL_INSTRUMENT_HOIST) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
-                                "options->wait is %d: no pdl_instrument_wait", options->wait);
+        pdl_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "options->wait is %d: no pdl_instrument_wait",
+                 options->wait);
     }
     const int32_t point = options->trigger - PDL_INSTRUMENT_TRIGGER_POINT;
     if (options->trigger < PDL_INSTRUMENT_NO_TRIGGER ||
         (options->trigger > PDL_INSTRUMENT_TRIGGER_LAST_READ &&
          (point < 0 || point > PDL_INSTRUMENT_POINT_MAX))) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
-                                "options->trigger is %d: no pdl_instrument_trigger",
-                                options->trigger);
+        pdl_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0,
+                 "options->trigger is %d: no pdl_instrument_trigger", options->trigger);
     }
-    const pdl_status status = pdl_given_check_list(
-        options->constant_params, options->constant_param_count, "constant_params");
-    return status == PDL_SUCCESS
-               ? pdl_given_check_list(options->kernels, options->kernel_count, "kernels")
-               : status;
+    pdl_given_check_list(options->constant_params, options->constant_param_count,
+                         "constant_params");
+    pdl_given_check_list(options->kernels, options->kernel_count, "kernels");
 }
 
-static pdl_status take_options(const pdl_instrument_options *options, pdl_instrument_options *copy)
+static void take_options(const pdl_instrument_options *options, pdl_instrument_options *copy)
 {
-    const pdl_status status = pdl_given_resize(copy, sizeof(*copy), options,
-                                               offsetof(pdl_instrument_options, constant_params),
-                                               "PDL_INSTRUMENT_OPTIONS_INIT");
+    pdl_given_resize(copy, sizeof(*copy), options,
+                     offsetof(pdl_instrument_options, constant_params),
+                     "PDL_INSTRUMENT_OPTIONS_INIT");
     copy->size = (uint32_t)sizeof(*copy);
-    return status == PDL_SUCCESS ? check_options(copy) : status;
+    check_options(copy);
 }
 
 /* The options of an inspection that knows what this one knows. */
@@ -135,38 +124,26 @@ static void find_pdl(const struct pdl_ptx_module *module, const struct pdl_body 
 }
 
 /* The names of the parameters of the kernel whose body was read. */
-static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function,
-                                   bool *ok)
+static const char *const *names_of(struct job *job, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_name *name = &module->names.names[function->name];
-    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work[0].body, ok);
+    const pdl_inspect_place *place = pdl_places_first(module, &job->analysis->work[0].body);
     const char *kernel = pdl_arena_copy(&module->inspection->arena, name->text, name->length);
-    *ok = *ok && kernel != NULL;
-    return *ok ? pdl_parameter_names(job->analysis, function, kernel, place, ok) : NULL;
+    return pdl_parameter_names(job->analysis, function, kernel, place);
 }
 
 /* Reads a body as far as the changes need it. */
-static pdl_status read_body(struct job *job, const struct pdl_ptx_function *function)
+static void read_body(struct job *job, const struct pdl_ptx_function *function)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     struct pdl_work *work = &job->analysis->work[0];
-    const char *const *names = NULL;
-    bool ok = true;
-    pdl_status status = pdl_ptx_body_read(module, function, &work->body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_ptx_labels_resolve(module, &work->body);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_values_find(&work->values, module, &work->body);
-    }
-    if (status == PDL_SUCCESS && function->is_entry && job->options->constant_param_count > 0) {
-        names = names_of(job, function, &ok);
-        status = ok ? PDL_SUCCESS : no_memory();
-    }
-    return status == PDL_SUCCESS
-               ? pdl_constants_find(&job->constants, module, &work->body, &work->values, names)
-               : status;
+    pdl_ptx_body_read(module, function, &work->body);
+    pdl_ptx_labels_resolve(module, &work->body);
+    pdl_values_find(&work->values, module, &work->body);
+    const bool named = function->is_entry && job->options->constant_param_count > 0;
+    pdl_constants_find(&job->constants, module, &work->body, &work->values,
+                       named ? names_of(job, function) : NULL);
 }
 
 static struct pdl_needs needs_of(const struct job *job)
@@ -179,55 +156,43 @@ static struct pdl_needs needs_of(const struct job *job)
                               .hoist = job->options->wait == PDL_INSTRUMENT_HOIST};
 }
 
-/* Makes the non-coherent loads of the body coherent: ptxas moves them above the wait. */
-static pdl_status make_coherent(struct job *job, uint32_t function, uint32_t *count)
+/* Makes the non-coherent loads of the body coherent: ptxas moves them above the wait. How many. */
+static uint32_t make_coherent(struct job *job, uint32_t function)
 {
     const struct pdl_needs needs = needs_of(job);
     struct pdl_finder finder;
-    pdl_status status = PDL_SUCCESS;
+    uint32_t count = 0;
     pdl_finder_start(&finder, needs.module, needs.body);
-    *count = 0;
-    for (uint32_t i = 0; i < needs.body->instruction_count && status == PDL_SUCCESS; i++) {
-        bool found;
-        if (pdl_needs_coherence(&needs, &needs.body->instructions[i])) {
-            status = pdl_edits_make_coherent(&job->edits, &finder, function, i, &found);
-            *count += status == PDL_SUCCESS && found;
-        }
+    for (uint32_t i = 0; i < needs.body->instruction_count; i++) {
+        count += pdl_needs_coherence(&needs, &needs.body->instructions[i]) &&
+                 pdl_edits_make_coherent(&job->edits, &finder, function, i);
     }
-    return status;
+    return count;
 }
 
-static pdl_status change_kernel(struct job *job, uint32_t index, pdl_instrument_kernel *kernel)
+static void change_kernel(struct job *job, uint32_t index, pdl_instrument_kernel *kernel)
 {
     struct pdl_work *work = &job->analysis->work[0];
     const struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_needs needs = needs_of(job);
-    bool waits, triggers, found = false;
+    bool waits, triggers;
     find_pdl(module, &work->body, &waits, &triggers);
     if (waits) {
         kernel->action = PDL_INSTRUMENT_WAITS;
-        return PDL_SUCCESS;
+        return;
     }
-    pdl_status status = pdl_cfg_build(&work->cfg, module, &work->body);
-    if (status == PDL_SUCCESS) {
-        status = pdl_points_find(&job->points, &needs, &work->cfg,
-                                 triggers ? PDL_INSTRUMENT_NO_TRIGGER : job->options->trigger);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_edits_insert(&job->edits, module, &work->body, index, &job->points, &found);
-    }
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if (!found) {
+    pdl_cfg_build(&work->cfg, module, &work->body);
+    pdl_points_find(&job->points, &needs, &work->cfg,
+                    triggers ? PDL_INSTRUMENT_NO_TRIGGER : job->options->trigger);
+    if (!pdl_edits_insert(&job->edits, module, &work->body, index, &job->points)) {
         refuse(kernel, PDL_INSTRUMENT_REASON_NO_PLACE,
                "there is no point that every thread passes exactly once");
-        return PDL_SUCCESS;
+        return;
     }
     kernel->action = PDL_INSTRUMENT_DONE;
     kernel->trigger_points =
         job->options->trigger >= PDL_INSTRUMENT_TRIGGER_POINT ? job->points.trigger_count : 0;
-    return make_coherent(job, index, &kernel->loads);
+    kernel->loads = make_coherent(job, index);
 }
 
 /* Refuses what cannot run with overlap whatever is inserted. */
@@ -240,7 +205,7 @@ static bool check_kernel(const struct job *job, unsigned reached, pdl_instrument
                             : module->version < RAISE_FROM
                                 ? ": only PTX 6.4 or later can be raised"
                                 : ": only sm_70 to sm_89 without a suffix can be raised";
-        char *message =
+        const char *message =
             target
                 ? pdl_arena_format(&job->result->arena,
                                    "its target is sm_%d%.1s, and the wait needs sm_90 or later%s",
@@ -248,8 +213,7 @@ static bool check_kernel(const struct job *job, unsigned reached, pdl_instrument
                 : pdl_arena_format(&job->result->arena,
                                    "it is PTX %u.%u, and the wait needs 7.8 or later%s",
                                    module->version / 10, module->version % 10, limit);
-        refuse(kernel, PDL_INSTRUMENT_REASON_TARGET,
-               message != NULL ? message : "its target is below sm_90");
+        refuse(kernel, PDL_INSTRUMENT_REASON_TARGET, message);
         return false;
     }
     if (reached & PDL_REACH_COOPERATIVE) {
@@ -266,40 +230,30 @@ static bool check_kernel(const struct job *job, unsigned reached, pdl_instrument
     return true;
 }
 
-static pdl_status add_kernel(struct job *job, uint32_t index)
+static void add_kernel(struct job *job, uint32_t index)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
     const struct pdl_ptx_function *function = &module->functions[index];
     const struct pdl_name *name = &module->names.names[function->name];
     pdl_instrumentation *result = job->result;
-    if (!PDL_ARRAY_ROOM(result->kernels, result->kernel_count, result->kernel_capacity) ||
-        !PDL_ARRAY_ROOM(result->functions, result->kernel_count, result->function_capacity)) {
-        return no_memory();
-    }
     pdl_instrument_kernel *kernel = &result->kernels[result->kernel_count];
+    unsigned reached;
     *kernel = (pdl_instrument_kernel){
         .size = (uint32_t)sizeof(*kernel),
         .action = PDL_INSTRUMENT_EXCLUDED,
         .line = function->line,
         .name = pdl_arena_copy(&result->arena, name->text, name->length),
     };
-    if (kernel->name == NULL) {
-        return no_memory();
-    }
-    result->functions[result->kernel_count++] = index;
+    job->functions[result->kernel_count++] = index;
     if (!is_selected(job->options, kernel->name)) {
-        return PDL_SUCCESS;
+        return;
     }
-    unsigned reached;
-    pdl_status status = pdl_reach_clear(&job->reach, module);
-    if (status == PDL_SUCCESS) {
-        pdl_reach_add(&job->reach, module, index, &reached);
-        if (check_kernel(job, reached, kernel)) {
-            status = read_body(job, function);
-            status = status == PDL_SUCCESS ? change_kernel(job, index, kernel) : status;
-        }
+    pdl_reach_clear(&job->reach, module);
+    pdl_reach_add(&job->reach, module, index, &reached);
+    if (check_kernel(job, reached, kernel)) {
+        read_body(job, function);
+        change_kernel(job, index, kernel);
     }
-    return status;
 }
 
 /* ---- the functions that they call ----------------------------------------------------------------- */
@@ -313,169 +267,148 @@ static bool has_action(const pdl_instrumentation *result, pdl_instrument_action 
     return found;
 }
 
-/* Marks what instrumented kernels reach; *any: there is one. */
-static pdl_status mark_used(struct job *job, bool *any)
+/* Marks what instrumented kernels reach; true if there is one. */
+static bool mark_used(struct job *job)
 {
     const pdl_instrumentation *result = job->result;
     unsigned reached;
-    *any = has_action(result, PDL_INSTRUMENT_DONE);
-    const pdl_status status = pdl_reach_clear(&job->reach, &job->analysis->module);
-    for (uint32_t i = 0; i < result->kernel_count && status == PDL_SUCCESS; i++) {
+    pdl_reach_clear(&job->reach, &job->analysis->module);
+    for (uint32_t i = 0; i < result->kernel_count; i++) {
         if (result->kernels[i].action == PDL_INSTRUMENT_DONE) {
-            pdl_reach_add(&job->reach, &job->analysis->module, result->functions[i], &reached);
+            pdl_reach_add(&job->reach, &job->analysis->module, job->functions[i], &reached);
         }
     }
-    return status;
+    return has_action(result, PDL_INSTRUMENT_DONE);
 }
 
-static pdl_status change_functions(struct job *job)
+static void change_functions(struct job *job)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < module->function_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < module->function_count; i++) {
         const struct pdl_ptx_function *function = &module->functions[i];
-        uint32_t count;
         if (job->reach.seen[i] && function->has_body && !function->is_entry) {
-            status = read_body(job, function);
-            status = status == PDL_SUCCESS ? make_coherent(job, i, &count) : status;
+            read_body(job, function);
+            (void)make_coherent(job, i);
         }
     }
-    return status;
 }
 
 /* ---- the result ----------------------------------------------------------------------------------- */
 
 static void tell(void *context, struct pdl_edits_line line)
 {
-    pdl_instrumentation *result = context;
-    uint32_t low = 0, high = result->kernel_count;
+    const struct job *job = context;
+    uint32_t low = 0, high = job->result->kernel_count;
     while (high - low > 1) { /* the functions are in order */
         const uint32_t middle = low + (high - low) / 2;
-        if (result->functions[middle] <= line.function) {
+        if (job->functions[middle] <= line.function) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    pdl_instrument_kernel *kernel = &result->kernels[low];
+    pdl_instrument_kernel *kernel = &job->result->kernels[low];
     *(line.triggers ? &kernel->trigger_line : &kernel->wait_line) = line.line;
 }
 
-static pdl_status apply(struct job *job, bool any)
+static void apply(struct job *job, bool any)
 {
     pdl_instrumentation *result = job->result;
     struct pdl_edits none = {0};
-    free(result->text);
-    result->text = NULL;
-    return pdl_edits_apply(any ? &job->edits : &none, job->text, job->size, job->reach.seen, tell,
-                           result, &result->text, &result->size);
+    result->text = pdl_edits_apply(any ? &job->edits : &none, job->text, job->size, job->reach.seen,
+                                   tell, job, &result->arena, &result->size);
 }
 
-/* Inspects the result, and refuses the kernels with findings; *refused: there are such. */
-static pdl_status check_result(struct job *job, const char *name, bool *refused)
+/* Inspects the result, and refuses the kernels with findings; true if there are such. */
+static bool check_result(struct job *job)
 {
     pdl_instrumentation *result = job->result;
     const pdl_inspect_options options = inspect_options(job->options);
-    pdl_inspection *inspection;
-    *refused = false;
+    bool refused = false;
     const pdl_status status =
-        pdl_inspect_memory(result->text, result->size, name, &options, &inspection);
+        pdl_inspect_memory(result->text, result->size, job->name, &options, &job->checked);
     if (status != PDL_SUCCESS) {
-        return status;
+        pdl_fail_again(status);
     }
-    for (size_t i = 0; i < pdl_inspection_finding_count(inspection); i++) {
-        const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
+    for (size_t i = 0; i < pdl_inspection_finding_count(job->checked); i++) {
+        const pdl_lint_finding *finding = pdl_inspection_finding(job->checked, i);
         pdl_instrument_kernel *kernel = &result->kernels[finding->kernel];
         const bool done = kernel->action == PDL_INSTRUMENT_DONE;
         if ((done || kernel->action == PDL_INSTRUMENT_WAITS) && pdl_finding_is_doubt(finding)) {
             const char *what =
                 done ? "the result would have a finding" : "it waits already, and has a finding";
-            const char *message =
-                pdl_arena_format(&result->arena, "%s, %s: %s", what,
-                                 pdl_lint_rule_id((pdl_lint_rule)finding->rule), finding->message);
-            refuse(kernel, PDL_INSTRUMENT_REASON_FINDING, message != NULL ? message : what);
-            *refused = *refused || done;
+            refuse(kernel, PDL_INSTRUMENT_REASON_FINDING,
+                   pdl_arena_format(&result->arena, "%s, %s: %s", what,
+                                    pdl_lint_rule_id((pdl_lint_rule)finding->rule),
+                                    finding->message));
+            refused = refused || done;
         }
     }
-    pdl_inspection_destroy(inspection);
-    return PDL_SUCCESS;
+    return refused;
 }
 
-static pdl_status run(struct job *job, const char *name)
+static void change_text(struct job *job)
 {
     struct pdl_ptx_module *module = &job->analysis->module;
-    bool any = false, refused = false;
-    pdl_status status = pdl_ptx_module_read(module);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    pdl_ptx_module_read(module);
     pdl_places_sort_files(module);
     job->raise = (job->options->flags & PDL_INSTRUMENT_RAISE_TARGET) != 0 &&
                  (module->target < 90 || module->version < 78) && module->version >= RAISE_FROM &&
                  (module->target >= 90 || (module->target >= 70 && module->target_suffix == '\0'));
-    status = pdl_functions_summarize(job->analysis);
+    pdl_functions_summarize(job->analysis);
     const uint32_t names = module->names.count; /* which summaries may have */
-    for (uint32_t i = 0; i < module->function_count && status == PDL_SUCCESS; i++) {
+    job->functions = pdl_take((size_t)module->function_count + 1, sizeof(*job->functions));
+    job->result->kernels = pdl_arena_alloc(&job->result->arena,
+                                           module->function_count * sizeof(*job->result->kernels));
+    for (uint32_t i = 0; i < module->function_count; i++) {
         if (module->functions[i].is_entry && module->functions[i].has_body) {
-            status = add_kernel(job, i);
+            add_kernel(job, i);
             pdl_ptx_forget_names(module, names);
         }
     }
-    status = status == PDL_SUCCESS ? mark_used(job, &any) : status;
-    if (status == PDL_SUCCESS && any) {
-        status = change_functions(job);
+    const bool any = mark_used(job);
+    if (any) {
+        change_functions(job);
     }
-    if (status == PDL_SUCCESS && job->raise) {
-        status = pdl_edits_raise(&job->edits, module);
+    if (job->raise) {
+        pdl_edits_raise(&job->edits, module);
     }
-    status = status == PDL_SUCCESS ? apply(job, any) : status;
-    if (status == PDL_SUCCESS && (any || has_action(job->result, PDL_INSTRUMENT_WAITS))) {
-        status = check_result(job, name, &refused);
+    apply(job, any);
+    if ((any || has_action(job->result, PDL_INSTRUMENT_WAITS)) && check_result(job)) {
+        apply(job, mark_used(job));
     }
-    if (status == PDL_SUCCESS && refused) {
-        status = mark_used(job, &any);
-        status = status == PDL_SUCCESS ? apply(job, any) : status;
+}
+
+static void instrument(void *context)
+{
+    struct job *job = context;
+    pdl_instrument_options options;
+    take_options(job->options, &options);
+    const pdl_inspect_options inspect = inspect_options(&options);
+    job->options = &options;
+    job->result = calloc(1, sizeof(*job->result));
+    job->inspection = calloc(1, sizeof(*job->inspection));
+    if (job->result == NULL || job->inspection == NULL) {
+        pdl_fail_memory();
     }
-    return status;
+    job->result->arena.lasts = job->inspection->arena.lasts = true;
+    job->inspection->options = &inspect;
+    pdl_launched_prepare(job->inspection);
+    job->analysis = pdl_analysis_open(job->inspection, job->text, job->size, 0);
+    change_text(job);
 }
 
 pdl_status pdl_instrument(const char *text, size_t size, const char *name,
                           const pdl_instrument_options *options, pdl_instrumentation **result)
 {
-    pdl_instrument_options copy;
     if (text == NULL || name == NULL || result == NULL) {
         return pdl_inspect_fail(PDL_ERROR_INVALID_ARGUMENT, 0, 0, "%s is NULL",
                                 text == NULL ? "text" : (name == NULL ? "name" : "result"));
     }
-    pdl_status status = take_options(options, &copy);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    const pdl_inspect_options inspect = inspect_options(&copy);
-    struct job job = {.options = &copy, .text = text, .size = size};
-    pdl_inspection *inspection = calloc(1, sizeof(*inspection));
-    job.result = calloc(1, sizeof(*job.result));
-    status = inspection != NULL && job.result != NULL ? PDL_SUCCESS : no_memory();
-    if (status == PDL_SUCCESS) {
-        inspection->options = &inspect;
-        status = pdl_launched_prepare(inspection);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_analysis_open(inspection, text, size, 0, &job.analysis);
-    }
-    if (status == PDL_SUCCESS) {
-        status = run(&job, name);
-        pdl_analysis_close(job.analysis);
-    }
-    pdl_edits_free(&job.edits);
-    pdl_points_free(&job.points);
-    pdl_constants_free(&job.constants);
-    pdl_reach_free(&job.reach);
-    if (inspection != NULL) {
-        pdl_launched_free(inspection);
-        inspection->options = NULL;
-        pdl_inspection_destroy(inspection);
-    }
+    struct job job = {.options = options, .text = text, .size = size, .name = name};
+    const pdl_status status = pdl_attempt(instrument, &job);
+    pdl_inspection_destroy(job.checked);
+    pdl_inspection_destroy(job.inspection);
     if (status != PDL_SUCCESS) {
         pdl_instrumentation_destroy(job.result);
         return status;
@@ -495,9 +428,6 @@ uint32_t pdl_instrument_revision(void)
 void pdl_instrumentation_destroy(pdl_instrumentation *result)
 {
     if (result != NULL) {
-        free(result->kernels);
-        free(result->functions);
-        free(result->text);
         pdl_arena_free(&result->arena);
         free(result);
     }

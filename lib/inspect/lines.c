@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
-
 #define CHAIN_MAX    8u
 #define LONGEST_PATH 4096u
 /* Of one sequence, which is a function; one with more has no lines. */
@@ -84,7 +82,6 @@ struct lines {
     struct row *rows;
     uint32_t relocation_count, directory_count, file_count, row_count;
     size_t relocation_capacity, directory_capacity, file_capacity, row_capacity;
-    bool no_memory;
 };
 
 /* ---- bytes -------------------------------------------------------------------------------------- */
@@ -195,7 +192,6 @@ static const char *path_of(struct lines *lines, uint32_t number)
     file->path = whole ? pdl_arena_copy(lines->arena, file->name, file->length)
                        : pdl_arena_format(lines->arena, "%.*s/%.*s", (int)directory->length,
                                           directory->name, (int)file->length, file->name);
-    lines->no_memory = lines->no_memory || file->path == NULL;
     return file->path;
 }
 
@@ -217,7 +213,6 @@ static const char *function_of(struct lines *lines, const struct row *row)
     }
     lines->names_left -= length;
     *cached = (struct name){row->function, pdl_arena_copy(lines->arena, name, length)};
-    lines->no_memory = lines->no_memory || cached->text == NULL;
     return cached->text;
 }
 
@@ -238,10 +233,6 @@ static void set_places(struct lines *lines, struct pdl_machine_access *access,
     }
     pdl_inspect_place *places = pdl_arena_alloc(lines->arena, length * sizeof(*places));
     const pdl_inspect_place **list = pdl_arena_alloc(lines->arena, length * sizeof(*list));
-    if (places == NULL || list == NULL) {
-        lines->no_memory = true;
-        return;
-    }
     for (uint32_t i = 0; i < length; i++) {
         places[i] = chain[i];
         list[i] = &places[i];
@@ -295,17 +286,14 @@ static void add_row(struct lines *lines, struct state *state)
         state->ordered = false;
         return;
     }
-    if (!PDL_ARRAY_ROOM(lines->rows, lines->row_count, lines->row_capacity)) {
-        lines->no_memory = true;
-        return;
-    }
-    lines->rows[lines->row_count++] = (struct row){
-        .at = state->at,
-        .file = state->file <= UINT32_MAX ? (uint32_t)state->file : 0,
-        .line = state->line > 0 && state->line <= INT32_MAX ? (uint32_t)state->line : 0,
-        .context = state->context < UINT32_MAX ? (uint32_t)state->context : 0,
-        .function = state->function <= UINT32_MAX ? (uint32_t)state->function : UINT32_MAX,
-    };
+    PDL_ADD(lines->rows, lines->row_count, lines->row_capacity,
+            (struct row){
+                .at = state->at,
+                .file = state->file <= UINT32_MAX ? (uint32_t)state->file : 0,
+                .line = state->line > 0 && state->line <= INT32_MAX ? (uint32_t)state->line : 0,
+                .context = state->context < UINT32_MAX ? (uint32_t)state->context : 0,
+                .function = state->function <= UINT32_MAX ? (uint32_t)state->function : UINT32_MAX,
+            });
 }
 
 static int by_offset(const void *left, const void *right)
@@ -372,7 +360,7 @@ static void read_program(struct lines *lines, struct reader *reader, const struc
                          const unsigned char *section)
 {
     struct state state = fresh;
-    while (reader->at < reader->end && !reader->bad && !lines->no_memory) {
+    while (reader->at < reader->end && !reader->bad) {
         const unsigned opcode = (unsigned)read_number(reader, 1);
         if (opcode >= header->opcode_base) {
             const unsigned adjusted = opcode - header->opcode_base;
@@ -426,12 +414,8 @@ static void read_names(struct lines *lines, struct reader *reader)
         if (length == 0) {
             break;
         }
-        if (!PDL_ARRAY_ROOM(lines->directories, lines->directory_count,
-                            lines->directory_capacity)) {
-            lines->no_memory = true;
-            return;
-        }
-        lines->directories[lines->directory_count++] = (struct directory){name, length};
+        PDL_ADD(lines->directories, lines->directory_count, lines->directory_capacity,
+                (struct directory){name, length});
     }
     while (!reader->bad) {
         const char *name = read_text(reader, &length);
@@ -441,15 +425,12 @@ static void read_names(struct lines *lines, struct reader *reader)
         const uint64_t directory = read_unsigned(reader);
         (void)read_unsigned(reader); /* when it was changed */
         (void)read_unsigned(reader); /* its size */
-        if (!PDL_ARRAY_ROOM(lines->files, lines->file_count, lines->file_capacity)) {
-            lines->no_memory = true;
-            return;
-        }
-        lines->files[lines->file_count++] = (struct file){
-            .name = name,
-            .length = length,
-            .directory = directory <= UINT32_MAX ? (uint32_t)directory : 0,
-        };
+        PDL_ADD(lines->files, lines->file_count, lines->file_capacity,
+                (struct file){
+                    .name = name,
+                    .length = length,
+                    .directory = directory <= UINT32_MAX ? (uint32_t)directory : 0,
+                });
     }
 }
 
@@ -479,12 +460,10 @@ static void read_unit(struct lines *lines, struct reader *unit, const unsigned c
         header.operands[opcode] = (uint8_t)read_number(&names, 1);
     }
     read_names(lines, &names);
-    if (!lines->no_memory) {
-        read_program(lines, unit, &header, section);
-    }
+    read_program(lines, unit, &header, section);
 }
 
-static bool read_relocations(struct lines *lines, uint32_t index)
+static void read_relocations(struct lines *lines, uint32_t index)
 {
     struct pdl_elf_section section;
     lines->relocation_count = 0;
@@ -496,19 +475,15 @@ static bool read_relocations(struct lines *lines, uint32_t index)
              at += sizeof(struct pdl_elf64_rela)) {
             struct pdl_elf64_rela entry;
             memcpy(&entry, section.data + at, sizeof(entry));
-            if (!PDL_ARRAY_ROOM(lines->relocations, lines->relocation_count,
-                                lines->relocation_capacity)) {
-                return false;
-            }
-            lines->relocations[lines->relocation_count++] = (struct relocation){
-                entry.r_offset, (uint32_t)PDL_ELF64_R_SYM(entry.r_info), entry.r_addend};
+            PDL_ADD(lines->relocations, lines->relocation_count, lines->relocation_capacity,
+                    (struct relocation){entry.r_offset, (uint32_t)PDL_ELF64_R_SYM(entry.r_info),
+                                        entry.r_addend});
         }
         break; /* one section of them for each other */
     }
     if (lines->relocation_count > 0) {
         qsort(lines->relocations, lines->relocation_count, sizeof(*lines->relocations), by_offset);
     }
-    return true;
 }
 
 static void read_table(struct lines *lines, const char *name)
@@ -518,12 +493,9 @@ static void read_table(struct lines *lines, const char *name)
         if (strcmp(section.name, name) != 0 || section.data == NULL) {
             continue;
         }
-        if (!read_relocations(lines, i)) {
-            lines->no_memory = true;
-            return;
-        }
+        read_relocations(lines, i);
         struct reader reader = {section.data, section.data + section.size, false};
-        while (reader.end - reader.at > 4 && !lines->no_memory) {
+        while (reader.end - reader.at > 4) {
             const uint64_t length = read_number(&reader, 4);
             if (length > (uint64_t)(reader.end - reader.at)) {
                 break;
@@ -536,7 +508,7 @@ static void read_table(struct lines *lines, const char *name)
     }
 }
 
-bool pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t size,
+void pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t size,
                     struct pdl_machine_access *const *accesses, uint32_t count)
 {
     struct lines lines = {
@@ -548,7 +520,7 @@ bool pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t 
     };
     if (count == 0 || !pdl_elf_open(&lines.elf, cubin, size) ||
         !pdl_elf_symbols(&lines.elf, &lines.symbols)) {
-        return true;
+        return;
     }
     for (uint32_t i = 0; lines.strings.data == NULL && i < lines.elf.section_count; i++) {
         struct pdl_elf_section section;
@@ -559,12 +531,5 @@ bool pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t 
     }
     read_table(&lines, ".debug_line");
     lines.of_ptx = true;
-    if (!lines.no_memory) {
-        read_table(&lines, ".nv_debug_line_sass");
-    }
-    free(lines.relocations);
-    free(lines.directories);
-    free(lines.files);
-    free(lines.rows);
-    return !lines.no_memory;
+    read_table(&lines, ".nv_debug_line_sass");
 }

@@ -4,12 +4,11 @@
 #define PDL_INSPECT_LINES_H
 
 #include "code/elf64.h"
-#include "inspect/arena.h"
 #include "inspect/machine.h"
+#include "inspect/memory.h"
 
-/* Gives accesses their places in the source and their lines in the PTX, as far as the cubin says them. False
- * without memory. */
-bool pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t size,
+/* Gives accesses their places in the source and their lines in the PTX, as far as the cubin says them. */
+void pdl_lines_find(struct pdl_arena *arena, const unsigned char *cubin, size_t size,
                     struct pdl_machine_access *const *accesses, uint32_t count);
 
 #endif /* PDL_INSPECT_LINES_H */

@@ -3,6 +3,8 @@
 #ifndef PDL_INSPECT_MACHINE_H
 #define PDL_INSPECT_MACHINE_H
 
+#include <stdbool.h>
+
 #include <pdl/inspect.h>
 
 /* An instruction that accesses global memory, and that a thread may come to before it waits. */
@@ -16,6 +18,14 @@ struct pdl_machine_access {
     uint32_t place_count; /* 0 without line information */
     const pdl_inspect_place *const *places;
 };
+
+/* By section and address, for qsort(). */
+static inline int pdl_machine_access_order(const struct pdl_machine_access *a,
+                                           const struct pdl_machine_access *b)
+{
+    return a->section != b->section ? (a->section > b->section) - (a->section < b->section)
+                                    : (a->at > b->at) - (a->at < b->at);
+}
 
 /* A kernel of machine code that waits. */
 struct pdl_machine {
@@ -43,7 +53,7 @@ struct pdl_noted_access {
 /* A kernel in PTX that waits. */
 struct pdl_noted {
     struct pdl_noted_access *accesses;
-    size_t capacity;
+    size_t capacity; /* while they are noted */
     uint32_t count;
     uint32_t kernel;  /* in the inspection */
     bool other_early; /* there may be accesses before the wait that are not listed */

@@ -9,10 +9,9 @@
 #include "code/calls.h"
 #include "code/sass.h"
 #include "code/system.h"
-#include "core/array.h"
+#include "inspect/memory.h"
 #include "inspect/sass_access.h"
 #include "inspect/sass_code.h"
-#include "inspect/sass_straight.h"
 
 #define NONE PDL_SASS_NONE
 #define ROOT 0u /* the kernel itself, of the functions of a walk */
@@ -101,7 +100,6 @@ struct pdl_order {
     const char *lost;
     uint64_t lost_at;
     bool unsure; /* of what comes before the wait, or whether there is one on every path */
-    bool no_memory;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -122,16 +120,10 @@ static bool has_unordered(const struct pdl_order *order, uint32_t code)
 struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned char *bytes,
                                  size_t size)
 {
-    struct pdl_order *order = calloc(1, sizeof(*order));
-    if (order == NULL) {
-        return NULL;
-    }
-    if (!pdl_sass_code_open(&order->code, cubin, bytes, size)) {
-        pdl_order_close(order);
-        return NULL;
-    }
+    struct pdl_order *order = pdl_take(1, sizeof(*order));
+    pdl_sass_code_open(&order->code, cubin, bytes, size);
     const size_t instructions = order->code.first[cubin->count];
-    order->owner = calloc(instructions + 1, sizeof(*order->owner));
+    order->owner = pdl_take(instructions + 1, sizeof(*order->owner));
     order->accesses_left = CUBIN_ACCESSES;
     order->left = instructions * WALKS_PER_INSTRUCTION + LEAST_STEPS;
     for (uint32_t i = 0; i < cubin->count && !order->unordered; i++) {
@@ -142,25 +134,7 @@ struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned c
         order->unordered =
             order->unordered || pdl_elf_after(symbol.name, "__cuda_syscall_tex") != NULL;
     }
-    if (order->owner == NULL) {
-        pdl_order_close(order);
-        return NULL;
-    }
     return order;
-}
-
-void pdl_order_close(struct pdl_order *order)
-{
-    if (order != NULL) {
-        pdl_sass_code_close(&order->code);
-        free(order->owner);
-        free(order->stack);
-        free(order->functions);
-        free(order->sites);
-        free(order->regions);
-        free(order->accesses);
-        free(order);
-    }
 }
 
 /* ---- functions of a walk ------------------------------------------------------------------------ */
@@ -178,22 +152,15 @@ static uint32_t find(const struct pdl_order *order, uint32_t function)
 
 static void reach(struct pdl_order *order, uint32_t number, uint32_t function)
 {
-    if (!PDL_ARRAY_ROOM(order->stack, order->stacked, order->stack_capacity)) {
-        order->no_memory = true;
-        return;
-    }
-    order->stack[order->stacked++] = (struct visit){number, function};
+    PDL_ADD(order->stack, order->stacked, order->stack_capacity, (struct visit){number, function});
 }
 
 static uint32_t add_function(struct pdl_order *order)
 {
-    if (!PDL_ARRAY_ROOM(order->functions, order->function_count, order->function_capacity)) {
-        order->no_memory = true;
-        return NONE;
-    }
-    order->functions[order->function_count] =
-        (struct function){.same_as = order->function_count, .first_site = NONE, .last_site = NONE};
-    return order->function_count++;
+    const uint32_t number = order->function_count;
+    PDL_ADD(order->functions, order->function_count, order->function_capacity,
+            (struct function){.same_as = number, .first_site = NONE, .last_site = NONE});
+    return number;
 }
 
 /* Comes to what is behind the calls of a function. */
@@ -228,22 +195,20 @@ static void call(struct pdl_order *order, uint32_t entry, uint32_t after, uint32
     const uint32_t owner = order->owner[entry];
     const uint32_t callee =
         owner > order->base ? find(order, owner - order->base - 1) : add_function(order);
-    if (callee == NONE || !PDL_ARRAY_ROOM(order->sites, order->site_count, order->site_capacity)) {
-        order->no_memory = true;
-        return;
-    }
     struct function *function = &order->functions[callee];
     if (owner <= order->base) {
         order->owner[entry] = order->base + 1 + callee;
         reach(order, entry, NONE);
     }
-    order->sites[order->site_count] = (struct site){after, caller, NONE};
+    const uint32_t site = order->site_count;
+    PDL_ADD(order->sites, order->site_count, order->site_capacity,
+            (struct site){after, caller, NONE});
     if (function->first_site == NONE) {
-        function->first_site = order->site_count;
+        function->first_site = site;
     } else {
-        order->sites[function->last_site].next = order->site_count;
+        order->sites[function->last_site].next = site;
     }
-    function->last_site = order->site_count++;
+    function->last_site = site;
     if (function->returns) {
         reach(order, after, caller);
     }
@@ -323,12 +288,10 @@ static void begin_region(struct pdl_order *order, const struct step *step)
         order->unsure = true;
     } else if (order->ended[name]) {
         reach(order, target, step->function);
-    } else if (PDL_ARRAY_ROOM(order->regions, order->region_count, order->region_capacity)) {
-        order->regions[order->region_count] =
-            (struct region){{target, step->function}, order->pending[name]};
-        order->pending[name] = order->region_count++;
     } else {
-        order->no_memory = true;
+        PDL_ADD(order->regions, order->region_count, order->region_capacity,
+                (struct region){{target, step->function}, order->pending[name]});
+        order->pending[name] = order->region_count - 1;
     }
 }
 
@@ -437,17 +400,14 @@ static void note_access(struct pdl_order *order, const struct step *step)
         return;
     }
     order->accesses_left--;
-    if (!PDL_ARRAY_ROOM(order->accesses, order->access_count, order->access_capacity)) {
-        order->no_memory = true;
-        return;
-    }
-    order->accesses[order->access_count++] = (struct pdl_machine_access){
-        .at = place_of(order, step),
-        .section = order->code.cubin->codes[step->code].section,
-        .write = access == PDL_SASS_ACCESS_WRITE,
-        .generic = generic,
-        .non_coherent = access == PDL_SASS_ACCESS_READ_CONSTANT,
-    };
+    PDL_ADD(order->accesses, order->access_count, order->access_capacity,
+            (struct pdl_machine_access){
+                .at = place_of(order, step),
+                .section = order->code.cubin->codes[step->code].section,
+                .write = access == PDL_SASS_ACCESS_WRITE,
+                .generic = generic,
+                .non_coherent = access == PDL_SASS_ACCESS_READ_CONSTANT,
+            });
 }
 
 static void follow(struct pdl_order *order, const struct step *step)
@@ -527,10 +487,7 @@ static void follow(struct pdl_order *order, const struct step *step)
 
 static int by_place(const void *left, const void *right)
 {
-    const struct pdl_machine_access *a = left;
-    const struct pdl_machine_access *b = right;
-    return a->section != b->section ? (a->section > b->section) - (a->section < b->section)
-                                    : (a->at > b->at) - (a->at < b->at);
+    return pdl_machine_access_order(left, right);
 }
 
 /* Numbers of functions of earlier walks must not come again. */
@@ -560,17 +517,17 @@ static bool leaves_early(const struct pdl_order *order, uint32_t code)
            pdl_sass_comes_straight(order->code.data[code], pdl_sass_count(&order->code, code));
 }
 
-bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
+void pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found)
 {
     begin(order);
     const uint32_t root = add_function(order);
     uint32_t at = code; /* where the last instruction was, as the next one mostly is */
-    if (root != NONE && order->code.first[code] < order->code.first[code + 1]) {
+    if (order->code.first[code] < order->code.first[code + 1]) {
         reach(order, order->code.first[code], root);
     } else {
         order->unsure = true;
     }
-    while (order->stacked > 0 && !order->no_memory) {
+    while (order->stacked > 0) {
         const struct visit visit = order->stack[--order->stacked];
         const uint32_t owner = order->owner[visit.number];
         struct step step = {.number = visit.number};
@@ -602,9 +559,7 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
         order->left--;
         follow(order, &step);
     }
-    if (!order->no_memory) {
-        order->unsure = order->unsure || order->functions[find(order, ROOT)].returns;
-    }
+    order->unsure = order->unsure || order->functions[find(order, ROOT)].returns;
     if (order->access_count > 0) {
         qsort(order->accesses, order->access_count, sizeof(*order->accesses), by_place);
     }
@@ -615,5 +570,4 @@ bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_fou
                                       .always = order->lost == NULL && !order->unsure,
                                       .leaves = leaves_early(order, code),
                                       .unordered = order->unordered || has_unordered(order, code)};
-    return !order->no_memory;
 }

@@ -22,13 +22,11 @@ struct pdl_order_found {
     bool unordered; /* there are accesses that a wait does not order, before it or behind it */
 };
 
-/* Begins with a cubin that was scanned and that stays. NULL without memory. */
+/* Begins with a cubin that was scanned and that stays. */
 struct pdl_order *pdl_order_open(const struct pdl_cubin *cubin, const unsigned char *bytes,
                                  size_t size);
 
-/* Walks through the code of a kernel. False without memory. */
-bool pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found);
-
-void pdl_order_close(struct pdl_order *order);
+/* Walks through the code of a kernel. */
+void pdl_order_walk(struct pdl_order *order, uint32_t code, struct pdl_order_found *found);
 
 #endif /* PDL_INSPECT_ORDER_H */

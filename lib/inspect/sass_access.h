@@ -4,6 +4,7 @@
 #define PDL_INSPECT_SASS_ACCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum pdl_sass_access {
@@ -20,5 +21,9 @@ enum pdl_sass_access pdl_sass_access_of(uint64_t low, uint64_t high, bool *gener
 /* Whether an instruction accesses memory in a way that the wait does not order, wherever it stands: a load without
  * coherence, a texture or a surface. */
 bool pdl_sass_is_unordered(uint64_t low, uint64_t high);
+
+/* Whether `count` instructions begin with harmless ones and a wait, where threads leave before the wait only by a
+ * condition that depends on their index or on their block's, such as `if (i >= n) return;`. */
+bool pdl_sass_comes_straight(const unsigned char *code, size_t count);
 
 #endif /* PDL_INSPECT_SASS_ACCESS_H */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "code/sass.h"
-#include "core/array.h"
+#include "inspect/memory.h"
 
 /* Indirect branches and where they may lead: offset, two unknown halves, count, targets. */
 #define INFO_BRANCH_TARGETS 0x34
@@ -31,7 +31,7 @@ uint32_t pdl_sass_number_of(const struct pdl_sass_code *code, uint32_t which, ui
                : PDL_SASS_NONE;
 }
 
-static bool add_relocations(struct pdl_sass_code *code, const struct pdl_elf_section *section)
+static void add_relocations(struct pdl_sass_code *code, const struct pdl_elf_section *section)
 {
     const uint32_t which = pdl_sass_code_of(code, section->info);
     const bool addend = section->type == PDL_SHT_RELA;
@@ -44,17 +44,14 @@ static bool add_relocations(struct pdl_sass_code *code, const struct pdl_elf_sec
         if (number == PDL_SASS_NONE) {
             continue;
         }
-        if (!PDL_ARRAY_ROOM(code->relocations, code->relocation_count, code->relocation_capacity)) {
-            return false;
-        }
-        code->relocations[code->relocation_count++] = (struct pdl_sass_relocation){
-            number, addend ? (uint32_t)PDL_ELF64_R_SYM(entry.r_info) : PDL_SASS_NONE,
-            entry.r_addend};
+        PDL_ADD(code->relocations, code->relocation_count, code->relocation_capacity,
+                (struct pdl_sass_relocation){
+                    number, addend ? (uint32_t)PDL_ELF64_R_SYM(entry.r_info) : PDL_SASS_NONE,
+                    entry.r_addend});
     }
-    return true;
 }
 
-static bool add_tables(struct pdl_sass_code *code, const struct pdl_elf_section *section)
+static void add_tables(struct pdl_sass_code *code, const struct pdl_elf_section *section)
 {
     struct pdl_info_record record;
     for (size_t at = 0; pdl_info_next(section, &at, &record);) {
@@ -70,19 +67,15 @@ static bool add_tables(struct pdl_sass_code *code, const struct pdl_elf_section 
                 break;
             }
             if (number != PDL_SASS_NONE && count > 0) {
-                if (!PDL_ARRAY_ROOM(code->tables, code->table_count, code->table_capacity)) {
-                    return false;
-                }
-                code->tables[code->table_count++] =
-                    (struct pdl_sass_table){number, count, record.value + in};
+                PDL_ADD(code->tables, code->table_count, code->table_capacity,
+                        (struct pdl_sass_table){number, count, record.value + in});
             }
             in += (size_t)count * 4;
         }
     }
-    return true;
 }
 
-static bool read_sections(struct pdl_sass_code *code)
+static void read_sections(struct pdl_sass_code *code)
 {
     const struct pdl_cubin *cubin = code->cubin;
     uint64_t instructions = 0;
@@ -97,7 +90,7 @@ static bool read_sections(struct pdl_sass_code *code)
         code->first[i] = (uint32_t)instructions;
         instructions += section.size / PDL_SASS_SIZE;
         if (instructions >= PDL_SASS_NONE) {
-            return false;
+            pdl_fail_memory();
         }
     }
     code->first[cubin->count] = (uint32_t)instructions;
@@ -107,10 +100,11 @@ static bool read_sections(struct pdl_sass_code *code)
         if (pdl_sass_code_of(code, section.info) == PDL_SASS_NONE) {
             continue;
         }
-        if (((section.type == PDL_SHT_RELA || section.type == PDL_SHT_REL) &&
-             !add_relocations(code, &section)) ||
-            (pdl_elf_after(section.name, ".nv.info.") != NULL && !add_tables(code, &section))) {
-            return false;
+        if (section.type == PDL_SHT_RELA || section.type == PDL_SHT_REL) {
+            add_relocations(code, &section);
+        }
+        if (pdl_elf_after(section.name, ".nv.info.") != NULL) {
+            add_tables(code, &section);
         }
     }
     if (code->relocation_count > 0) {
@@ -120,7 +114,6 @@ static bool read_sections(struct pdl_sass_code *code)
     if (code->table_count > 0) {
         qsort(code->tables, code->table_count, sizeof(*code->tables), by_instruction);
     }
-    return true;
 }
 
 uint32_t pdl_sass_code_at(const struct pdl_sass_code *code, uint32_t number)
@@ -153,25 +146,14 @@ const struct pdl_sass_table *pdl_sass_table_of(const struct pdl_sass_code *code,
                                  : NULL;
 }
 
-bool pdl_sass_code_open(struct pdl_sass_code *code, const struct pdl_cubin *cubin,
+void pdl_sass_code_open(struct pdl_sass_code *code, const struct pdl_cubin *cubin,
                         const unsigned char *bytes, size_t size)
 {
     *code = (struct pdl_sass_code){.cubin = cubin};
     (void)pdl_elf_open(&code->elf, bytes, size); /* it was scanned: these succeed */
     (void)pdl_elf_symbols(&code->elf, &code->symbols);
-    code->code_of = malloc(((size_t)code->elf.section_count + 1) * sizeof(*code->code_of));
-    code->data = calloc((size_t)cubin->count + 1, sizeof(*code->data));
-    code->first = calloc((size_t)cubin->count + 2, sizeof(*code->first));
-    return code->code_of != NULL && code->data != NULL && code->first != NULL &&
-           read_sections(code);
-}
-
-void pdl_sass_code_close(struct pdl_sass_code *code)
-{
-    free(code->code_of);
-    free((void *)code->data);
-    free(code->first);
-    free(code->relocations);
-    free(code->tables);
-    *code = (struct pdl_sass_code){.cubin = NULL};
+    code->code_of = pdl_take((size_t)code->elf.section_count + 1, sizeof(*code->code_of));
+    code->data = pdl_take((size_t)cubin->count + 1, sizeof(*code->data));
+    code->first = pdl_take((size_t)cubin->count + 2, sizeof(*code->first));
+    read_sections(code);
 }

@@ -40,10 +40,9 @@ struct pdl_sass_code {
     size_t relocation_capacity, table_capacity;
 };
 
-/* Begins with a cubin that was scanned and that stays. False without memory; to be closed then, too. */
-bool pdl_sass_code_open(struct pdl_sass_code *code, const struct pdl_cubin *cubin,
+/* Begins with a cubin that was scanned and that stays. */
+void pdl_sass_code_open(struct pdl_sass_code *code, const struct pdl_cubin *cubin,
                         const unsigned char *bytes, size_t size);
-void pdl_sass_code_close(struct pdl_sass_code *code);
 
 /* The code of a section, or PDL_SASS_NONE. */
 uint32_t pdl_sass_code_of(const struct pdl_sass_code *code, uint32_t section);

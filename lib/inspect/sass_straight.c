@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which registers depend on an index is followed through integer arithmetic alone. Everything else counts as independent,
  * because only a condition that depends on one may end threads. */
-#include "inspect/sass_straight.h"
+#include "inspect/sass_access.h"
 
 #include <stdint.h>
 #include <string.h>

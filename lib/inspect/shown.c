@@ -106,9 +106,9 @@ static struct verdict judge_machine(const pdl_inspection *inspection, uint32_t k
     return one;
 }
 
-/* Kernels of one name, by their numbers in an inspection. */
+/* Kernels of one name. */
 struct namesakes {
-    const uint32_t *kernels;
+    const struct pdl_named *kernels;
     uint32_t count;
 };
 
@@ -119,10 +119,10 @@ static struct verdict judge_code(const pdl_inspection *inspection, const pdl_ins
     struct verdict machine = {.found = false};
     struct verdict all = {.found = false};
     for (uint32_t i = 0; i < names.count; i++) {
-        const pdl_inspect_kernel *kernel = inspection->kernels[names.kernels[i]];
+        const pdl_inspect_kernel *kernel = inspection->kernels[names.kernels[i].kernel];
         const pdl_inspect_image *image = &inspection->images[kernel->image];
         if (image == code && code->kind == PDL_INSPECT_SASS) {
-            join(&machine, judge_machine(inspection, names.kernels[i]));
+            join(&machine, judge_machine(inspection, names.kernels[i].kernel));
         } else if (image->kind == PDL_INSPECT_PTX && image->target == code->target &&
                    image->target_suffix == code->target_suffix) {
             join(&all, judge_kernel(inspection, kernel));
@@ -164,11 +164,12 @@ pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *ker
 {
     struct verdict all = {.found = false};
     if (inspection != NULL && kernel != NULL && capability > 0 && !inspection->facts_only) {
-        uint32_t *const same = malloc(((size_t)inspection->kernel_count + 1) * sizeof(*same));
+        struct pdl_named *const same =
+            malloc(((size_t)inspection->kernel_count + 1) * sizeof(*same));
         uint32_t count = 0;
         for (uint32_t i = 0; same != NULL && i < inspection->kernel_count; i++) {
             if (strcmp(inspection->kernels[i]->info->name, kernel) == 0) {
-                same[count++] = i;
+                same[count++] = (struct pdl_named){kernel, i};
             }
         }
         if (same != NULL) {
@@ -180,20 +181,6 @@ pdl_known pdl_inspection_shown(const pdl_inspection *inspection, const char *ker
         *waits_always = (pdl_known)all.always;
     }
     return (pdl_known)all.shown;
-}
-
-/* A kernel, to be put in order. */
-struct named {
-    const char *name;
-    uint32_t kernel;
-};
-
-static int by_name(const void *left, const void *right)
-{
-    const struct named *const a = left;
-    const struct named *const b = right;
-    const int order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
 /* The rule, the place and the remedy. The end of a long path says most. */
@@ -227,26 +214,17 @@ pdl_status pdl_inspection_proofs(const pdl_inspection *inspection, int32_t capab
                                                    : "capability is not positive");
     }
     const uint32_t count = inspection->facts_only ? 0 : inspection->kernel_count;
-    struct named *const order = malloc(((size_t)count + 1) * sizeof(*order));
-    uint32_t *const kernels = malloc(((size_t)count + 1) * sizeof(*kernels));
-    if (order == NULL || kernels == NULL) {
-        free(order);
-        free(kernels);
+    struct pdl_named *const sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
+    if (sorted == NULL) {
         return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for %u kernels", count);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        order[i] = (struct named){inspection->kernels[i]->info->name, i};
+    if (count > 0) {
+        pdl_kernels_by_name(inspection, sorted);
     }
-    qsort(order, count, sizeof(*order), by_name);
-    for (uint32_t i = 0; i < count; i++) {
-        kernels[i] = order[i].kernel;
-    }
-    for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && strcmp(order[end].name, order[first].name) == 0;) {
-            end++;
-        }
+    for (uint32_t first = 0, same; first < count; first += same) {
+        same = pdl_kernels_of_name(sorted + first, count - first);
         const struct verdict all =
-            judge(inspection, (struct namesakes){kernels + first, end - first}, capability);
+            judge(inspection, (struct namesakes){sorted + first, same}, capability);
         char race[256] = "";
         if (all.race != NULL) {
             say_race(all.race, race, sizeof(race));
@@ -258,14 +236,13 @@ pdl_status pdl_inspection_proofs(const pdl_inspection *inspection, int32_t capab
                                             : PDL_PROOF_NOT_PROVED,
             .shown = all.shown,
             .waits_always = all.always,
-            .kernel = order[first].name,
+            .kernel = sorted[first].name,
             .race = all.race != NULL ? race : NULL,
         };
         if (all.found) {
             visit(context, &proof);
         }
     }
-    free(order);
-    free(kernels);
+    free(sorted);
     return PDL_SUCCESS;
 }

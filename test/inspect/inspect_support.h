@@ -19,6 +19,41 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* TEST(name) { … } is a test of the program, TEST_ROWS(name, rows) { … } one for each `row` of a table, whose first
+ * member is the test's name. They run in their order in the file. */
+#define TEST(name_)                                                                                \
+    static void name_(void);                                                                       \
+    static void run_##name_(const void *row)                                                       \
+    {                                                                                              \
+        (void)row;                                                                                 \
+        name_();                                                                                   \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name_(void)                                     \
+    {                                                                                              \
+        add_test(#name_, run_##name_, NULL);                                                       \
+    }                                                                                              \
+    static void name_(void)
+#define TEST_ROWS(name_, rows)                                                                     \
+    static void name_(const __typeof__(*(rows)) *row);                                             \
+    static void run_##name_(const void *row)                                                       \
+    {                                                                                              \
+        name_(row);                                                                                \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name_(void)                                     \
+    {                                                                                              \
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {                                              \
+            add_test(*(const char *const *)&(rows)[i], run_##name_, &(rows)[i]);                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void name_(const __typeof__(*(rows)) *row)
+void add_test(const char *name, void (*run)(const void *row), const void *row);
+
+/* For a program with a main() of its own. */
+int run_all_tests(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+/* Has an inspection destroyed after the test, as all bytes are freed then that were made in it. */
+pdl_inspection *kept(pdl_inspection *inspection);
+
 /* Makes a last error; and asserts that a call which succeeds has left it alone. */
 void mark_inspect_error(void);
 pdl_status leaves_inspect_error(pdl_status status);
@@ -27,8 +62,11 @@ pdl_status leaves_inspect_error(pdl_status status);
 pdl_status inspect_memory(const void *bytes, size_t size, const char *name,
                           const pdl_inspect_options *options, pdl_inspection **out);
 
-/* The inspection of bytes, which must succeed. The caller destroys it. */
+/* The inspection, which must succeed; it is destroyed after the test. */
+pdl_inspection *inspect_with(const struct bytes *bytes, const char *name,
+                             const pdl_inspect_options *options);
 pdl_inspection *inspect(const struct bytes *bytes, const char *name);
+pdl_inspection *inspect_text(const char *text, const pdl_inspect_options *options);
 
 /* Asserts that it fails so, with a sentence that holds `words`, and leaves nothing. */
 void assert_not_inspected(const struct bytes *bytes, pdl_status status, const char *words);

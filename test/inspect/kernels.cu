@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels whose machine code test_compiled.c reads, for several architectures and packed in every way.
+// Kernels whose code toolkit.py has read, for several architectures.
 // Below sm_90 the waits and triggers are empty.
 #include <pdl/device.cuh>
 

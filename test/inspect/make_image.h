@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes cubins, fatbins, ELF files and archives of them, as small as they can be. What they look like
- * is what nvcc 13.0 writes; test_compiled.c reads what it does write. Everything is malloc'd, of
+ * is what nvcc 13.0 writes; toolkit.py has what it does write read. Everything is malloc'd, of
  * exactly its size, so that the sanitizers and valgrind see who reads past it. */
 #ifndef PDL_TEST_INSPECT_MAKE_IMAGE_H
 #define PDL_TEST_INSPECT_MAKE_IMAGE_H
@@ -16,8 +16,9 @@ struct bytes {
     size_t size;
 };
 
-/* Frees, and makes it empty. */
+/* Frees, and makes it empty; and frees all that there are. */
 void bytes_free(struct bytes *bytes);
+void bytes_free_all(void);
 
 /* Appends to it. */
 void bytes_add(struct bytes *bytes, const void *data, size_t size);

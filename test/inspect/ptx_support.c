@@ -107,40 +107,13 @@ char *describe_inspection(const pdl_inspection *inspection, unsigned show)
     return text.at;
 }
 
-/* Says what differs; true if nothing does. */
-static bool is_found(const char *title, const char *text, size_t size,
-                     const pdl_inspect_options *options, unsigned show, const char *expected)
-{
-    pdl_inspection *inspection = NULL;
-    if (inspect_memory(text, size, title, options, &inspection) != PDL_SUCCESS) {
-        const pdl_inspect_error *error = pdl_inspect_last_error();
-        print_error("%s: %u:%u: %s\n", title, (unsigned)error->line, (unsigned)error->column,
-                    error->message);
-        return false;
-    }
-    char *found = describe_inspection(inspection, show);
-    const bool same = strcmp(found, expected) == 0;
-    if (!same) {
-        print_error("--- %s: found\n%s\n--- expected\n%s\n", title, found, expected);
-    }
-    free(found);
-    pdl_inspection_destroy(inspection);
-    return same;
-}
-
 void assert_found(const char *title, const char *text, size_t size,
                   const pdl_inspect_options *options, unsigned show, const char *expected)
 {
-    assert_true(is_found(title, text, size, options, show, expected));
-}
-
-void assert_all_found(const struct ptx_case *cases, size_t count,
-                      const pdl_inspect_options *options, unsigned show)
-{
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        wrong += !is_found(cases[i].title, cases[i].text, strlen(cases[i].text), options, show,
-                           cases[i].expected);
+    const struct bytes bytes = {(unsigned char *)(uintptr_t)text, size};
+    char *found = describe_inspection(inspect_with(&bytes, title, options), show);
+    if (strcmp(found, expected) != 0) {
+        fail_msg("--- %s: found\n%s\n--- expected\n%s", title, found, expected);
     }
-    assert_int_equal(wrong, 0);
+    free(found);
 }

@@ -35,13 +35,17 @@ struct ptx_case {
     const char *expected;
 };
 
+/* A test for each of the cases. */
+#define PTX_TESTS(cases, show)                                                                     \
+    TEST_ROWS(are_found_##cases, cases)                                                            \
+    {                                                                                              \
+        assert_found(row->title, row->text, strlen(row->text), NULL, show, row->expected);         \
+    }
+
 /* Fails unless what is found in the text is `expected`: lines without a last newline. A finding is
  * "RULE LEVEL LINE[:COLUMN] [PARAMETER] [xCOUNT] [allowed]", PARAMETER by name or "#NUMBER". */
 void assert_found(const char *title, const char *text, size_t size,
                   const pdl_inspect_options *options, unsigned show, const char *expected);
-
-void assert_all_found(const struct ptx_case *cases, size_t count,
-                      const pdl_inspect_options *options, unsigned show);
 
 /* As it is described above, in memory that the caller frees. */
 char *describe_inspection(const pdl_inspection *inspection, unsigned show);

@@ -60,15 +60,7 @@ static const char *options_in(const char *advice)
     return found != NULL ? found : "";
 }
 
-static pdl_inspection *inspect_text(const char *text, const pdl_inspect_options *options)
-{
-    pdl_inspection *inspection = NULL;
-    assert_int_equal(inspect_memory(text, strlen(text), "test.ptx", options, &inspection),
-                     PDL_SUCCESS);
-    return inspection;
-}
-
-static pdl_inspection *inspect_with(const char *text, const char *advised)
+static pdl_inspection *inspect_advised(const char *text, const char *advised)
 {
     char words[1024];
     const char *constants[OTHERS_MOST];
@@ -141,7 +133,7 @@ static void check_case(size_t index)
         if (*options == '\0') {
             continue;
         }
-        pdl_inspection *const after = inspect_with(cases[index].text, options);
+        pdl_inspection *const after = inspect_advised(cases[index].text, options);
         if (has(after, finding)) {
             fail_msg("%s: '%s' does not silence line %u", cases[index].title, options,
                      (unsigned)finding->line);
@@ -153,26 +145,22 @@ static void check_case(size_t index)
                          (unsigned)other->line);
             }
         }
-        pdl_inspection_destroy(after);
     }
     if (!checked) {
         fail_msg("%s is no finding", cases[index].title);
     }
-    pdl_inspection_destroy(before);
 }
 
-static void advice_silences_its_finding_and_no_other(void **state)
+TEST(advice_silences_its_finding_and_no_other)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_case(i);
     }
 }
 
 /* A marker on the pointer of the finding does as the option does. */
-static void a_marker_silences_no_other_array(void **state)
+TEST(a_marker_silences_no_other_array)
 {
-    (void)state;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     static const struct {
         const char *title, *text;
@@ -209,13 +197,11 @@ static void a_marker_silences_no_other_array(void **state)
         if (silenced != rows[i].silenced) {
             fail_msg("%s: %#x, not %#x", rows[i].title, silenced, rows[i].silenced);
         }
-        pdl_inspection_destroy(inspection);
     }
 }
 
-static void parts_of_parameters_are_named(void **state)
+TEST(parts_of_parameters_are_named)
 {
-    (void)state;
     static const char text[] = TEXT("ld.param.u64 p, [t+64];");
     static const struct {
         const char *constant;
@@ -243,16 +229,5 @@ static void parts_of_parameters_are_named(void **state)
         }
         const bool any = pdl_inspection_matches(inspection, PDL_INSPECT_CONSTANT_PARAMS, 0) > 0;
         assert_true(any || silenced == 0);
-        pdl_inspection_destroy(inspection);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(advice_silences_its_finding_and_no_other),
-        cmocka_unit_test(a_marker_silences_no_other_array),
-        cmocka_unit_test(parts_of_parameters_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 
 /* ---- rules ---------------------------------------------------------------------------------- */
 
-static void every_rule_has_an_id_a_level_and_a_summary(void **state)
+TEST(every_rule_has_an_id_a_level_and_a_summary)
 {
-    (void)state;
     for (int32_t i = 1; i < PDL_LINT_RULE_COUNT_; i++) {
         const pdl_lint_rule rule = (pdl_lint_rule)i;
         if (i == 8 || i == 9 || i == 11) { /* rules of 0.2 */
@@ -26,9 +25,8 @@ static void every_rule_has_an_id_a_level_and_a_summary(void **state)
     assert_int_equal(pdl_lint_rule_level(PDL_LINT_NO_TRIGGER), PDL_LINT_NOTE);
 }
 
-static void what_is_no_rule_and_no_level_is_unknown(void **state)
+TEST(what_is_no_rule_and_no_level_is_unknown)
 {
-    (void)state;
     static const int numbers[] = {0, -1, PDL_LINT_RULE_COUNT_, 1000};
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         assert_string_equal(pdl_lint_rule_id((pdl_lint_rule)numbers[i]), "unknown");
@@ -46,9 +44,8 @@ static void what_is_no_rule_and_no_level_is_unknown(void **state)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static void missing_arguments_are_named(void **state)
+TEST(missing_arguments_are_named)
 {
-    (void)state;
     pdl_inspection *inspection = NULL;
     const pdl_inspect_error *error = pdl_inspect_last_error();
     assert_int_equal(pdl_inspect_memory(NULL, 1, "x", NULL, &inspection),
@@ -66,9 +63,8 @@ static void missing_arguments_are_named(void **state)
     assert_null(inspection);
 }
 
-static void nothing_is_asked_of_no_inspection(void **state)
+TEST(nothing_is_asked_of_no_inspection)
 {
-    (void)state;
     assert_int_equal(pdl_inspection_image_count(NULL), 0);
     assert_int_equal(pdl_inspection_kernel_count(NULL), 0);
     assert_int_equal(pdl_inspection_finding_count(NULL), 0);
@@ -80,12 +76,10 @@ static void nothing_is_asked_of_no_inspection(void **state)
     pdl_inspection_destroy(NULL);
 }
 
-static void there_is_nothing_behind_the_last(void **state)
+TEST(there_is_nothing_behind_the_last)
 {
-    (void)state;
     struct bytes cubin = make_cubin(&plain_cubin);
-    pdl_inspection *inspection = inspect(&cubin, "cubin");
-    bytes_free(&cubin); /* it is not needed any more */
+    pdl_inspection *inspection = inspect(&cubin, "cubin"); /* it is not needed any more */
     assert_non_null(pdl_inspection_image(inspection, 0));
     assert_null(pdl_inspection_image(inspection, 1));
     assert_string_equal(pdl_inspection_kernel(inspection, 0)->info->name, "fc1");
@@ -93,12 +87,11 @@ static void there_is_nothing_behind_the_last(void **state)
     assert_null(pdl_inspection_kernel(inspection, SIZE_MAX));
     assert_null(pdl_inspection_finding(inspection, 0));
     assert_null(pdl_inspection_marker(inspection, 0));
-    pdl_inspection_destroy(inspection);
 }
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static pdl_status inspect_with(const pdl_inspect_options *options)
+static pdl_status status_with(const pdl_inspect_options *options)
 {
     pdl_inspection *inspection = NULL;
     struct bytes cubin = make_cubin(&plain_cubin);
@@ -106,50 +99,47 @@ static pdl_status inspect_with(const pdl_inspect_options *options)
         pdl_inspect_memory(cubin.data, cubin.size, "cubin", options, &inspection);
     assert_int_equal(status == PDL_SUCCESS, inspection != NULL);
     pdl_inspection_destroy(inspection);
-    bytes_free(&cubin);
     return status;
 }
 
-static void options_of_other_sizes_are_taken_if_what_is_more_is_zero(void **state)
+TEST(options_of_other_sizes_are_taken_if_what_is_more_is_zero)
 {
-    (void)state;
     struct {
         pdl_inspect_options options;
         unsigned char more[64];
     } longer = {.options = PDL_INSPECT_OPTIONS_INIT};
     const uint32_t size = (uint32_t)sizeof(longer.options);
-    assert_int_equal(inspect_with(&longer.options), PDL_SUCCESS);
+    assert_int_equal(status_with(&longer.options), PDL_SUCCESS);
     longer.options.size = 8; /* what comes behind is not looked at */
     longer.options.constant_param_count = 1;
-    assert_int_equal(inspect_with(&longer.options), PDL_SUCCESS);
+    assert_int_equal(status_with(&longer.options), PDL_SUCCESS);
     longer.options.constant_param_count = 0;
     longer.options.size = size + 64;
-    assert_int_equal(inspect_with(&longer.options), PDL_SUCCESS);
+    assert_int_equal(status_with(&longer.options), PDL_SUCCESS);
     longer.more[63] = 1;
-    assert_int_equal(inspect_with(&longer.options), PDL_ERROR_DESC_TOO_NEW);
+    assert_int_equal(status_with(&longer.options), PDL_ERROR_DESC_TOO_NEW);
     static const uint32_t sizes[] = {0, 4, 7, 16385, UINT32_MAX};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         longer.options.size = sizes[i];
-        assert_int_equal(inspect_with(&longer.options), PDL_ERROR_DESC_SIZE);
+        assert_int_equal(status_with(&longer.options), PDL_ERROR_DESC_SIZE);
     }
 }
 
-static void options_that_are_none_are_refused(void **state)
+TEST(options_that_are_none_are_refused)
 {
-    (void)state;
     const char *const names[] = {"w", NULL};
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.flags = PDL_INSPECT_FACTS_ONLY | PDL_INSPECT_NO_SOURCES;
-    assert_int_equal(inspect_with(&options), PDL_SUCCESS);
+    assert_int_equal(status_with(&options), PDL_SUCCESS);
     options.flags = 4;
-    assert_int_equal(inspect_with(&options), PDL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(status_with(&options), PDL_ERROR_INVALID_ARGUMENT);
     options.flags = 0;
     options.overlapped_count = 1;
-    assert_int_equal(inspect_with(&options), PDL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(status_with(&options), PDL_ERROR_INVALID_ARGUMENT);
     options.overlapped = names;
-    assert_int_equal(inspect_with(&options), PDL_SUCCESS);
+    assert_int_equal(status_with(&options), PDL_SUCCESS);
     options.overlapped_count = 2;
-    assert_int_equal(inspect_with(&options), PDL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(status_with(&options), PDL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(pdl_inspect_last_error()->message, "overlapped[1] is NULL");
 }
 
@@ -161,16 +151,14 @@ static void options_that_are_none_are_refused(void **state)
         assert_int_equal((given)->size, sizeof(*(given)));                                         \
     } while (0)
 
-static void everything_that_is_handed_out_says_its_size(void **state)
+TEST(everything_that_is_handed_out_says_its_size)
 {
-    (void)state;
     static const char text[] = ".version 8.5\n.target sm_90\n.file 1 \"a.cu\"\n"
                                ".visible .entry k(.param .u64 a)\n{\n.loc 1 12 5\n"
                                "ld.param.u64 r, [a];\n// pdl:allow no-trigger: it is the last\n"
                                "ld.global.u32 x, [r];\ngriddepcontrol.wait;\nret;\n}\n";
-    pdl_inspection *inspection = NULL;
     assert_sized(pdl_inspect_last_error());
-    assert_int_equal(pdl_inspect_memory(text, sizeof(text), "k.ptx", NULL, &inspection), 0);
+    pdl_inspection *inspection = inspect_text(text, NULL);
     assert_sized(pdl_inspection_image(inspection, 0));
     const pdl_inspect_kernel *kernel = pdl_inspection_kernel(inspection, 0);
     assert_sized(kernel);
@@ -190,7 +178,6 @@ static void everything_that_is_handed_out_says_its_size(void **state)
         assert_sized(finding->places[0]);
     }
     assert_sized(pdl_inspection_marker(inspection, 0));
-    pdl_inspection_destroy(inspection);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -217,9 +204,8 @@ static void assert_file_refused(const char *path, pdl_status status, const char 
     assert_non_null(strstr(pdl_inspect_last_error()->message, words));
 }
 
-static void files_are_read_and_closed(void **state)
+TEST(files_are_read_and_closed)
 {
-    (void)state;
     char path[128];
     pdl_inspection *inspection = NULL;
     struct bytes cubin = make_cubin(&plain_cubin);
@@ -240,12 +226,10 @@ static void files_are_read_and_closed(void **state)
     assert_int_equal(close(after), 0);
     assert_int_equal(after, before);
     assert_int_equal(unlink(path), 0);
-    bytes_free(&cubin);
 }
 
-static void what_is_no_regular_file_is_refused(void **state)
+TEST(what_is_no_regular_file_is_refused)
 {
-    (void)state;
     char path[128];
     (void)snprintf(path, sizeof(path), "%s/pipe", directory);
     assert_file_refused(path, PDL_ERROR_FILE, "No such file or directory");
@@ -265,9 +249,8 @@ static void *fail_elsewhere(void *seen)
     return NULL;
 }
 
-static void each_thread_has_its_own_error(void **state)
+TEST(each_thread_has_its_own_error)
 {
-    (void)state;
     pthread_t thread;
     int32_t seen = -1;
     assert_file_refused(directory, PDL_ERROR_FILE, "regular file");
@@ -279,18 +262,5 @@ static void each_thread_has_its_own_error(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_has_an_id_a_level_and_a_summary),
-        cmocka_unit_test(what_is_no_rule_and_no_level_is_unknown),
-        cmocka_unit_test(missing_arguments_are_named),
-        cmocka_unit_test(nothing_is_asked_of_no_inspection),
-        cmocka_unit_test(there_is_nothing_behind_the_last),
-        cmocka_unit_test(options_of_other_sizes_are_taken_if_what_is_more_is_zero),
-        cmocka_unit_test(everything_that_is_handed_out_says_its_size),
-        cmocka_unit_test(options_that_are_none_are_refused),
-        cmocka_unit_test(files_are_read_and_closed),
-        cmocka_unit_test(what_is_no_regular_file_is_refused),
-        cmocka_unit_test(each_thread_has_its_own_error),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return run_all_tests(make_directory, remove_directory);
 }

@@ -20,7 +20,6 @@ static void assert_text_refused(const char *text, pdl_status status, const char 
 {
     struct bytes bytes = text_of(text);
     assert_not_inspected(&bytes, status, words);
-    bytes_free(&bytes);
 }
 
 /* A fatbin with PTX for sm_90 and cubins for sm_90 and sm_80, each with fc1. */
@@ -36,8 +35,6 @@ static struct bytes make_common(void)
     fatbin_add(&bytes, MADE_PTX, 90, 0, ptx_text, strlen(ptx_text), 0);
     fatbin_add(&bytes, MADE_CUBIN, 80, 0, old_cubin.data, old_cubin.size, 0);
     fatbin_end(&bytes, begin);
-    bytes_free(&cubin);
-    bytes_free(&old_cubin);
     return bytes;
 }
 
@@ -66,17 +63,13 @@ static void assert_common(const pdl_inspection *inspection, const char *prefix)
 
 static void assert_inspects_as_common(struct bytes *bytes, const char *prefix)
 {
-    pdl_inspection *inspection = inspect(bytes, "file");
-    assert_common(inspection, prefix);
-    pdl_inspection_destroy(inspection);
-    bytes_free(bytes);
+    assert_common(inspect(bytes, "file"), prefix);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-static void ptx_text_is_known_by_its_first_word(void **state)
+TEST(ptx_text_is_known_by_its_first_word)
 {
-    (void)state;
     static const char *const before[] = {"", "\n\n\t \r\n", "// .version\n", "/* a\n * comment */",
                                          "/**/ // b\n/* c */ "};
     for (size_t i = 0; i < COUNT_OF(before); i++) {
@@ -90,14 +83,11 @@ static void ptx_text_is_known_by_its_first_word(void **state)
         assert_int_equal(image->kind, PDL_INSPECT_PTX);
         assert_int_equal(image->target, 90);
         assert_int_equal(image->kernel_count, 2);
-        pdl_inspection_destroy(inspection);
-        bytes_free(&bytes);
     }
 }
 
-static void what_is_not_known_is_said_as_it_begins(void **state)
+TEST(what_is_not_known_is_said_as_it_begins)
 {
-    (void)state;
     assert_text_refused("#include <stdio.h>\n", PDL_ERROR_INVALID_IMAGE, "the text #include <st");
     assert_text_refused("\x01\x02\xff noise", PDL_ERROR_INVALID_IMAGE, "the bytes 01 02 ff");
     assert_text_refused("", PDL_ERROR_INVALID_IMAGE, "empty");
@@ -106,46 +96,38 @@ static void what_is_not_known_is_said_as_it_begins(void **state)
     assert_text_refused("!<thin>\nmember", PDL_ERROR_INVALID_IMAGE, "thin archive");
 }
 
-static void malformed_ptx_has_a_line_and_a_column(void **state)
+TEST(malformed_ptx_has_a_line_and_a_column)
 {
-    (void)state;
     assert_text_refused("\n\n.version 8.5\n.target sm_90\n.visible .entry fc1(\n",
                         PDL_ERROR_INVALID_IMAGE, "");
     assert_true(pdl_inspect_last_error()->line > 0);
     assert_true(pdl_inspect_last_error()->column > 0);
 }
 
-static void text_longer_than_asked_for_is_refused(void **state)
+TEST(text_longer_than_asked_for_is_refused)
 {
-    (void)state;
     pdl_inspection *inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     struct bytes bytes = text_of(ptx_text);
     options.max_text = bytes.size;
-    assert_int_equal(inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
-                     PDL_SUCCESS);
-    pdl_inspection_destroy(inspection);
-    inspection = NULL;
+    (void)inspect_with(&bytes, "long", &options);
     options.max_text = bytes.size - 1;
     assert_int_equal(inspect_memory(bytes.data, bytes.size, "long", &options, &inspection),
                      PDL_ERROR_INVALID_IMAGE);
     assert_null(inspection);
     assert_non_null(strstr(pdl_inspect_last_error()->message, "more than"));
-    bytes_free(&bytes);
 }
 
 /* ---- fatbins -------------------------------------------------------------------------------- */
 
-static void every_entry_of_a_fatbin_is_an_image(void **state)
+TEST(every_entry_of_a_fatbin_is_an_image)
 {
-    (void)state;
     struct bytes bytes = make_common();
     assert_inspects_as_common(&bytes, "file");
 }
 
-static void fatbins_may_follow_each_other_with_room_between(void **state)
+TEST(fatbins_may_follow_each_other_with_room_between)
 {
-    (void)state;
     struct bytes bytes = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
     bytes_add(&bytes, NULL, 4096 - 24);
     for (unsigned i = 0; i < 2; i++) {
@@ -156,13 +138,10 @@ static void fatbins_may_follow_each_other_with_room_between(void **state)
     pdl_inspection *inspection = inspect(&bytes, "file");
     assert_int_equal(pdl_inspection_image_count(inspection), 3);
     assert_string_equal(pdl_inspection_image(inspection, 2)->origin, "file(3.compute_101.ptx)");
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
 }
 
-static void the_suffix_of_an_entry_is_its_images(void **state)
+TEST(the_suffix_of_an_entry_is_its_images)
 {
-    (void)state;
     struct bytes bytes = {0};
     struct bytes cubin = make_cubin(&plain_cubin); /* says nothing of it itself */
     const size_t begin = fatbin_begin(&bytes);
@@ -174,14 +153,10 @@ static void the_suffix_of_an_entry_is_its_images(void **state)
     const pdl_inspect_image *image = find_image(inspection, "(2.sm_100f.lto)");
     assert_int_equal(image->kind, PDL_INSPECT_LTO);
     assert_non_null(strstr(image->unread, "link-time optimization"));
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
-    bytes_free(&cubin);
 }
 
-static void an_image_that_cannot_be_read_leaves_the_others(void **state)
+TEST(an_image_that_cannot_be_read_leaves_the_others)
 {
-    (void)state;
     static const char broken[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
                                  ".visible .entry whole() { ret; }\n"
                                  ".visible .entry half() { bra nowhere; }\n";
@@ -200,28 +175,21 @@ static void an_image_that_cannot_be_read_leaves_the_others(void **state)
     assert_non_null(strstr(pdl_inspection_image(inspection, 3)->unread, "unknown"));
     assert_int_equal(pdl_inspection_kernel_count(inspection), 2); /* none of what was begun */
     assert_int_equal(pdl_inspection_image(inspection, 0)->kernel_count, 0);
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
 }
 
-static void an_input_of_which_nothing_can_be_read_is_refused(void **state)
+TEST(an_input_of_which_nothing_can_be_read_is_refused)
 {
-    (void)state;
     struct bytes bytes = make_fatbin(MADE_LTO, 90, "code", 4);
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "link-time optimization");
-    bytes_free(&bytes);
     bytes = make_fatbin(MADE_CUBIN, 90, "no cubin", 8);
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
-    bytes_free(&bytes);
 }
 
-static void a_fatbin_without_entries_holds_no_code(void **state)
+TEST(a_fatbin_without_entries_holds_no_code)
 {
-    (void)state;
     struct bytes bytes = {0};
     fatbin_end(&bytes, fatbin_begin(&bytes));
     assert_not_inspected(&bytes, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
-    bytes_free(&bytes);
 }
 
 /* ---- compression ---------------------------------------------------------------------------- */
@@ -248,36 +216,30 @@ static void check_compression(uint64_t flag, const unsigned char *data, size_t s
     assert_null(image->unread);
     assert_int_equal(image->kernel_count, 2);
     assert_int_equal(pdl_inspection_kernel(inspection, 0)->info->waits, PDL_YES);
-    pdl_inspection_destroy(inspection);
     inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.max_text = full - 1;
     assert_int_equal(inspect_memory(bytes.data, bytes.size, "file", &options, &inspection),
                      PDL_ERROR_INVALID_IMAGE);
     assert_non_null(strstr(pdl_inspect_last_error()->message, "larger"));
-    bytes_free(&bytes);
     for (size_t cut = 1; cut < size; cut++) {
         bytes = make_compressed(flag, data, cut, full);
         assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "");
-        bytes_free(&bytes);
     }
     /* What is claimed is not allocated. */
     bytes = make_compressed(flag, data, size, 1ull << 40);
     inspect_whatever(&bytes);
-    bytes_free(&bytes);
     bytes = make_compressed(flag, data, size, full);
     for (size_t at = 80; at < bytes.size; at++) {
         bytes.data[at] ^= 0xff;
         inspect_whatever(&bytes);
         bytes.data[at] ^= 0xff;
     }
-    bytes_free(&bytes);
 }
 #endif
 
-static void lz4_is_read(void **state)
+TEST(lz4_is_read)
 {
-    (void)state;
 #ifdef PDL_HAVE_LZ4
     char data[1024];
     const int size = LZ4_compress_default(ptx_text, data, (int)strlen(ptx_text), (int)sizeof(data));
@@ -286,13 +248,11 @@ static void lz4_is_read(void **state)
 #else
     struct bytes bytes = make_compressed(MADE_LZ4, "data", 4, 100);
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "");
-    bytes_free(&bytes);
 #endif
 }
 
-static void zstandard_is_read(void **state)
+TEST(zstandard_is_read)
 {
-    (void)state;
 #ifdef PDL_HAVE_ZSTD
     unsigned char data[1024];
     const size_t size = ZSTD_compress(data, sizeof(data), ptx_text, strlen(ptx_text), 3);
@@ -301,7 +261,6 @@ static void zstandard_is_read(void **state)
 #else
     struct bytes bytes = make_compressed(MADE_ZSTD, "data", 4, 100);
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "");
-    bytes_free(&bytes);
 #endif
 }
 
@@ -332,78 +291,64 @@ static struct bytes make_compressed_texts(unsigned count, size_t size, size_t cu
 /* Which of the images of the bytes are left out, as digits, and with a '-' those unread otherwise. */
 static void assert_left_out(const struct bytes *bytes, uint64_t max_unpacked, const char *expected)
 {
-    pdl_inspection *inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     char seen[16] = "";
     options.max_unpacked = max_unpacked;
-    assert_int_equal(inspect_memory(bytes->data, bytes->size, "file", &options, &inspection),
-                     PDL_SUCCESS);
+    pdl_inspection *inspection = inspect_with(bytes, "file", &options);
     for (size_t i = 0; i < pdl_inspection_image_count(inspection); i++) {
         const pdl_inspect_image *image = pdl_inspection_image(inspection, i);
         seen[i] = image->left_out ? '1' : image->unread != NULL ? '-' : '0';
         assert_int_equal(image->kernel_count, seen[i] == '0' ? 2 : 0);
     }
     assert_string_equal(seen, expected);
-    pdl_inspection_destroy(inspection);
 }
 
-static void images_that_are_too_much_together_are_left_out(void **state)
+TEST(images_that_are_too_much_together_are_left_out)
 {
-    (void)state;
     struct bytes bytes = make_compressed_texts(3, 100000, 0);
     assert_left_out(&bytes, 0, "000");
     assert_left_out(&bytes, 300000, "000");
     assert_left_out(&bytes, 299999, "001");
     assert_left_out(&bytes, 100000, "011");
     assert_left_out(&bytes, 99999, "111");
-    bytes_free(&bytes);
 }
 
-static void no_more_than_64_mebibytes_are_unpacked_of_a_small_input(void **state)
+TEST(no_more_than_64_mebibytes_are_unpacked_of_a_small_input)
 {
-    (void)state;
     struct bytes bytes = make_compressed_texts(2, (size_t)40 << 20, 0);
     assert_left_out(&bytes, 0, "01");
     assert_left_out(&bytes, (uint64_t)80 << 20, "00");
-    bytes_free(&bytes);
 }
 
-static void what_was_unpacked_in_vain_counts(void **state)
+TEST(what_was_unpacked_in_vain_counts)
 {
-    (void)state;
     struct bytes bytes = make_compressed_texts(3, (size_t)1 << 20, 2);
     assert_left_out(&bytes, (uint64_t)3 << 20, "-00");
     assert_left_out(&bytes, (uint64_t)2 << 20, "-01");
-    bytes_free(&bytes);
 }
 #endif
 
-static void another_compression_is_said_to_be_unknown(void **state)
+TEST(another_compression_is_said_to_be_unknown)
 {
-    (void)state;
     struct bytes bytes = make_compressed(0, "data", 4, 100);
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "an unknown format");
-    bytes_free(&bytes);
 }
 
 /* ---- ELF files and archives ------------------------------------------------------------------ */
 
-static void programs_libraries_and_objects_are_read(void **state)
+TEST(programs_libraries_and_objects_are_read)
 {
-    (void)state;
     static const unsigned types[] = {PDL_ET_EXEC, PDL_ET_DYN, PDL_ET_REL};
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         struct bytes fatbin = make_common();
         const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
         struct bytes bytes = make_elf(types[i], sections, 1, false);
-        bytes_free(&fatbin);
         assert_inspects_as_common(&bytes, "file");
     }
 }
 
-static void fatbins_are_found_without_section_headers_and_in_other_sections(void **state)
+TEST(fatbins_are_found_without_section_headers_and_in_other_sections)
 {
-    (void)state;
     for (int stripped = 0; stripped < 2; stripped++) {
         struct bytes other = text_of("of no interest");
         struct bytes fatbin = make_common();
@@ -411,17 +356,13 @@ static void fatbins_are_found_without_section_headers_and_in_other_sections(void
         bytes_add(&data, fatbin.data, fatbin.size);
         const struct made_section sections[] = {{".rodata", &other, 0}, {".ldata", &data, 4}};
         struct bytes bytes = make_elf(PDL_ET_DYN, sections, 2, stripped != 0);
-        bytes_free(&fatbin);
-        bytes_free(&data);
-        bytes_free(&other);
         assert_inspects_as_common(&bytes, "file");
     }
 }
 
 /* What is linked keeps what it was linked from: PTX only there, and machine code that never runs. */
-static void what_code_was_linked_from_is_left_out(void **state)
+TEST(what_code_was_linked_from_is_left_out)
 {
-    (void)state;
     struct made_cubin part = plain_cubin;
     part.relocatable = true;
     part.functions[0].name = "part";
@@ -441,43 +382,31 @@ static void what_code_was_linked_from_is_left_out(void **state)
         assert_int_equal(pdl_inspection_kernel_count(inspection), 3);
         assert_string_equal(pdl_inspection_kernel(inspection, 2)->info->name,
                             count == 1 ? "part" : "fc1");
-        pdl_inspection_destroy(inspection);
-        bytes_free(&bytes);
     }
-    bytes_free(&linked_cubin);
-    bytes_free(&part_cubin);
-    bytes_free(&linked);
-    bytes_free(&parts);
 }
 
-static void a_file_without_device_code_is_said_to_have_none(void **state)
+TEST(a_file_without_device_code_is_said_to_have_none)
 {
-    (void)state;
     struct bytes other = text_of("of no interest, and long enough to be searched");
     const struct made_section sections[] = {{".rodata", &other, 0}};
     for (int stripped = 0; stripped < 2; stripped++) {
         struct bytes bytes = make_elf(PDL_ET_DYN, sections, 1, stripped != 0);
         assert_not_inspected(&bytes, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
-        bytes_free(&bytes);
     }
     struct bytes archive = make_archive();
     assert_not_inspected(&archive, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
     archive_add(&archive, "a.txt/", &other);
     assert_not_inspected(&archive, PDL_ERROR_NO_KERNEL_IMAGE, "no device code");
-    bytes_free(&archive);
-    bytes_free(&other);
 }
 
-static void elf_files_of_other_machines_are_refused(void **state)
+TEST(elf_files_of_other_machines_are_refused)
 {
-    (void)state;
     struct bytes bytes = make_elf(PDL_ET_EXEC, NULL, 0, false);
     bytes.data[PDL_EI_CLASS] = PDL_ELFCLASS32;
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "64 bits");
     bytes.data[PDL_EI_CLASS] = PDL_ELFCLASS64;
     bytes.data[PDL_EI_DATA] = PDL_ELFDATA2MSB;
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "little endian");
-    bytes_free(&bytes);
 }
 
 static struct bytes make_library(void)
@@ -493,72 +422,53 @@ static struct bytes make_library(void)
     archive_add(&archive, "//", &names);
     archive_add(&archive, "/0", &object);
     archive_add(&archive, "b.cubin/", &cubin);
-    bytes_free(&names);
-    bytes_free(&text);
-    bytes_free(&cubin);
-    bytes_free(&fatbin);
-    bytes_free(&object);
     return archive;
 }
 
-static void the_members_of_an_archive_are_read(void **state)
+TEST(the_members_of_an_archive_are_read)
 {
-    (void)state;
     struct bytes archive = make_library();
     pdl_inspection *inspection = inspect(&archive, "libfc.a");
     assert_int_equal(pdl_inspection_image_count(inspection), 2);
     assert_string_equal(pdl_inspection_image(inspection, 0)->origin,
                         "libfc.a(a_rather_long_name_of_an_object.o)(1.compute_90.ptx)");
     assert_string_equal(pdl_inspection_image(inspection, 1)->origin, "libfc.a(b.cubin)");
-    pdl_inspection_destroy(inspection);
-    bytes_free(&archive);
 }
 
 /* ---- bad input ------------------------------------------------------------------------------ */
 
-static void a_fatbin_cut_anywhere_is_refused(void **state)
+TEST(a_fatbin_cut_anywhere_is_refused)
 {
-    (void)state;
     struct bytes bytes = make_common();
     check_every_prefix(&bytes, true);
-    bytes_free(&bytes);
 }
 
-static void a_program_cut_anywhere_is_refused(void **state)
+TEST(a_program_cut_anywhere_is_refused)
 {
-    (void)state;
     struct bytes fatbin = make_common();
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
     struct bytes bytes = make_elf(PDL_ET_EXEC, sections, 1, false);
     check_every_prefix(&bytes, true);
-    bytes_free(&bytes);
     bytes = make_elf(PDL_ET_EXEC, sections, 1, true);
     check_every_prefix(&bytes, false);
-    bytes_free(&bytes);
-    bytes_free(&fatbin);
 }
 
-static void no_byte_does_harm(void **state)
+TEST(no_byte_does_harm)
 {
-    (void)state;
     struct bytes fatbin = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
     check_every_byte(&fatbin);
     const struct made_section sections[] = {{".nv_fatbin", &fatbin, 0}};
     for (int stripped = 0; stripped < 2; stripped++) {
         struct bytes bytes = make_elf(PDL_ET_EXEC, sections, 1, stripped != 0);
         check_every_byte(&bytes);
-        bytes_free(&bytes);
     }
     struct bytes archive = make_library();
     check_every_byte(&archive);
     check_every_prefix(&archive, false);
-    bytes_free(&archive);
-    bytes_free(&fatbin);
 }
 
-static void sizes_that_do_not_fit_are_refused(void **state)
+TEST(sizes_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 63, UINT64_MAX / 2,
                                       1ull << 40};
     struct bytes bytes = make_fatbin(MADE_PTX, 90, ptx_text, strlen(ptx_text));
@@ -579,40 +489,4 @@ static void sizes_that_do_not_fit_are_refused(void **state)
     const uint32_t header_size = UINT32_MAX;
     memcpy(bytes.data + 16 + 4, &header_size, sizeof(header_size));
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
-    bytes_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ptx_text_is_known_by_its_first_word),
-        cmocka_unit_test(what_is_not_known_is_said_as_it_begins),
-        cmocka_unit_test(malformed_ptx_has_a_line_and_a_column),
-        cmocka_unit_test(text_longer_than_asked_for_is_refused),
-        cmocka_unit_test(every_entry_of_a_fatbin_is_an_image),
-        cmocka_unit_test(fatbins_may_follow_each_other_with_room_between),
-        cmocka_unit_test(the_suffix_of_an_entry_is_its_images),
-        cmocka_unit_test(an_image_that_cannot_be_read_leaves_the_others),
-        cmocka_unit_test(an_input_of_which_nothing_can_be_read_is_refused),
-        cmocka_unit_test(a_fatbin_without_entries_holds_no_code),
-        cmocka_unit_test(lz4_is_read),
-        cmocka_unit_test(zstandard_is_read),
-#ifdef PDL_HAVE_ZSTD
-        cmocka_unit_test(images_that_are_too_much_together_are_left_out),
-        cmocka_unit_test(no_more_than_64_mebibytes_are_unpacked_of_a_small_input),
-        cmocka_unit_test(what_was_unpacked_in_vain_counts),
-#endif
-        cmocka_unit_test(another_compression_is_said_to_be_unknown),
-        cmocka_unit_test(programs_libraries_and_objects_are_read),
-        cmocka_unit_test(fatbins_are_found_without_section_headers_and_in_other_sections),
-        cmocka_unit_test(what_code_was_linked_from_is_left_out),
-        cmocka_unit_test(a_file_without_device_code_is_said_to_have_none),
-        cmocka_unit_test(elf_files_of_other_machines_are_refused),
-        cmocka_unit_test(the_members_of_an_archive_are_read),
-        cmocka_unit_test(a_fatbin_cut_anywhere_is_refused),
-        cmocka_unit_test(a_program_cut_anywhere_is_refused),
-        cmocka_unit_test(no_byte_does_harm),
-        cmocka_unit_test(sizes_that_do_not_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

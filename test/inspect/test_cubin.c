@@ -10,18 +10,8 @@ static pdl_inspection *inspection;
 static const pdl_inspect_kernel *read_kernel(const struct made_cubin *cubin, const char *name)
 {
     struct bytes bytes = make_cubin(cubin);
-    pdl_inspection_destroy(inspection);
     inspection = inspect(&bytes, "made.cubin");
-    bytes_free(&bytes);
     return find_kernel(inspection, name);
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    pdl_inspection_destroy(inspection);
-    inspection = NULL;
-    return 0;
 }
 
 static void assert_target(const struct made_cubin *cubin, int32_t target, char suffix)
@@ -38,9 +28,8 @@ static void assert_target(const struct made_cubin *cubin, int32_t target, char s
 
 /* ---- what it is for ------------------------------------------------------------------------- */
 
-static void the_target_is_read_from_both_layouts_of_the_flags(void **state)
+TEST(the_target_is_read_from_both_layouts_of_the_flags)
 {
-    (void)state;
     static const unsigned targets[] = {75, 80, 89, 90, 100, 103, 107, 110, 120, 121};
     struct made_cubin cubin = plain_cubin;
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
@@ -53,9 +42,8 @@ static void the_target_is_read_from_both_layouts_of_the_flags(void **state)
     }
 }
 
-static void the_suffix_is_read_from_the_note_or_the_flags(void **state)
+TEST(the_suffix_is_read_from_the_note_or_the_flags)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     cubin.suffix = 'a';
     assert_target(&cubin, 90, 'a');
@@ -70,9 +58,8 @@ static void the_suffix_is_read_from_the_note_or_the_flags(void **state)
     assert_target(&cubin, 90, 'a');
 }
 
-static void a_cubin_of_an_unknown_architecture_keeps_its_kernels(void **state)
+TEST(a_cubin_of_an_unknown_architecture_keeps_its_kernels)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     cubin.target = 200;
     const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
@@ -94,9 +81,8 @@ static const struct made_cubin unknown_cubin = {
                   OP_OTHER}},
         {.name = "fc2", .code = {OP_LOAD, OP_EXIT_IF, OP_EXIT, MADE_OVER(OP_BRANCH, -1)}}}};
 
-static void an_unknown_architecture_that_looks_like_the_newest_is_read_as_it(void **state)
+TEST(an_unknown_architecture_that_looks_like_the_newest_is_read_as_it)
 {
-    (void)state;
     assert_kernel(read_kernel(&unknown_cubin, "fc1"), PDL_YES, PDL_YES, 1, 1);
     assert_kernel(find_kernel(inspection, "fc2"), PDL_NO, PDL_NO, 0, 0);
     const pdl_inspect_image *image = pdl_inspection_image(inspection, 0);
@@ -112,9 +98,8 @@ static void an_unknown_architecture_that_looks_like_the_newest_is_read_as_it(voi
     }
 }
 
-static void an_unknown_architecture_that_looks_otherwise_is_not_read(void **state)
+TEST(an_unknown_architecture_that_looks_otherwise_is_not_read)
 {
-    (void)state;
     static const uint64_t codes[][MADE_CODE] = {
         {OP_WAIT, OP_EXIT},                                                  /* no end */
         {OP_WAIT, MADE_OVER(OP_BRANCH, -1), OP_OTHER},                       /* no exit */
@@ -136,9 +121,8 @@ static void an_unknown_architecture_that_looks_otherwise_is_not_read(void **stat
 
 /* ---- what a kernel needs -------------------------------------------------------------------- */
 
-static void registers_parameters_and_shared_memory_are_read(void **state)
+TEST(registers_parameters_and_shared_memory_are_read)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     const pdl_inspect_kernel *kernel = read_kernel(&cubin, "fc1");
     assert_int_equal(kernel->info->registers_per_thread, 12);
@@ -153,9 +137,8 @@ static void registers_parameters_and_shared_memory_are_read(void **state)
     assert_int_equal(read_kernel(&cubin, "fc1")->info->static_shared_memory, 1680);
 }
 
-static void bounds_of_launches_are_read(void **state)
+TEST(bounds_of_launches_are_read)
 {
-    (void)state;
 #define NUMBER(n)       (n) & 0xff, (n) >> 8 & 0xff, 0, 0
 #define EXTENT(x, y, z) 12, 0, NUMBER(x), NUMBER(y), NUMBER(z)
 #define BOUNDS          .max_threads_per_block = -1, .min_blocks_per_multiprocessor = -1
@@ -206,9 +189,8 @@ static void bounds_of_launches_are_read(void **state)
 
 /* ---- waits and triggers --------------------------------------------------------------------- */
 
-static void waits_and_triggers_are_counted(void **state)
+TEST(waits_and_triggers_are_counted)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "both", .code = {OP_WAIT, OP_TRIGGER, OP_TRIGGER, OP_EXIT}},
@@ -223,17 +205,15 @@ static void waits_and_triggers_are_counted(void **state)
     assert_int_equal(pdl_inspection_finding_count(inspection), 1); /* it triggers and never waits */
 }
 
-static void code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are(void **state)
+TEST(code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     cubin.target = 80;
     assert_kernel(read_kernel(&cubin, "fc1"), PDL_NO, PDL_NO, 0, 0);
 }
 
-static void device_functions_are_no_kernels(void **state)
+TEST(device_functions_are_no_kernels)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_EXIT}},
@@ -243,9 +223,8 @@ static void device_functions_are_no_kernels(void **state)
     assert_int_equal(pdl_inspection_image(inspection, 0)->function_count, 1);
 }
 
-static void a_copy_of_a_function_in_the_kernels_section_is_code_of_it(void **state)
+TEST(a_copy_of_a_function_in_the_kernels_section_is_code_of_it)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {
@@ -256,9 +235,8 @@ static void a_copy_of_a_function_in_the_kernels_section_is_code_of_it(void **sta
     assert_int_equal(pdl_inspection_image(inspection, 0)->function_count, 1);
 }
 
-static void calls_are_followed_over_several_functions(void **state)
+TEST(calls_are_followed_over_several_functions)
 {
-    (void)state;
     struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "deep", .is_device = true, .code = {OP_WAIT, OP_EXIT}},
@@ -298,15 +276,13 @@ static void assert_call(const char *callee, pdl_known expected)
     assert_int_equal(answer.waits, expected);
     assert_int_equal(answer.triggers, expected);
     assert_kernel(read_kernel(&cubin, "fc1"), expected, expected, 0, 0);
-    pdl_inspection_destroy(inspection);
-    assert_int_equal(inspect_memory(text, strlen(text), "made.ptx", NULL, &inspection), 0);
+    inspection = inspect_text(text, NULL);
     assert_int_equal(find_kernel(inspection, "fc1")->info->waits, expected);
     assert_int_equal(find_kernel(inspection, "fc1")->info->triggers, expected);
 }
 
-static void every_reader_knows_the_functions_of_the_driver(void **state)
+TEST(every_reader_knows_the_functions_of_the_driver)
 {
-    (void)state;
     static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
                                         "__nv_aligned_device_malloc"};
     static const char *const others[] = {"printf", "mallo", "freed", "elsewhere"};
@@ -318,9 +294,8 @@ static void every_reader_knows_the_functions_of_the_driver(void **state)
     }
 }
 
-static void what_cannot_be_followed_is_unknown(void **state)
+TEST(what_cannot_be_followed_is_unknown)
 {
-    (void)state;
     struct made_cubin cubin = {.target = 90,
                                .functions = {{.name = "fc1", .code = {OP_CALL, OP_EXIT}}},
                                .calls = {{"fc1", "elsewhere", false}}};
@@ -343,9 +318,8 @@ static void what_cannot_be_followed_is_unknown(void **state)
     assert_kernel(read_kernel(&cubin, "fc1"), PDL_YES, PDL_UNKNOWN, 1, 0);
 }
 
-static void a_callers_doubt_is_not_its_callees(void **state)
+TEST(a_callers_doubt_is_not_its_callees)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_CALL, OP_EXIT}},
@@ -375,25 +349,20 @@ static const struct made_cubin rich_cubin = {
               {"fc2", "helper", true},
               {"helper", NULL, false}}};
 
-static void a_cubin_cut_anywhere_is_refused(void **state)
+TEST(a_cubin_cut_anywhere_is_refused)
 {
-    (void)state;
     struct bytes bytes = make_cubin(&rich_cubin);
     check_every_prefix(&bytes, true);
-    bytes_free(&bytes);
 }
 
-static void no_byte_of_a_cubin_does_harm(void **state)
+TEST(no_byte_of_a_cubin_does_harm)
 {
-    (void)state;
     struct bytes bytes = make_cubin(&rich_cubin);
     check_every_byte(&bytes);
-    bytes_free(&bytes);
 }
 
-static void absurd_headers_are_refused(void **state)
+TEST(absurd_headers_are_refused)
 {
-    (void)state;
     static const uint64_t absurd[] = {UINT64_MAX, UINT64_MAX - 63, UINT64_MAX / 2, 1ull << 40};
     struct bytes bytes = make_cubin(&rich_cubin);
     struct pdl_elf64_ehdr header;
@@ -419,13 +388,11 @@ static void absurd_headers_are_refused(void **state)
     header.e_shnum = UINT16_MAX;
     memcpy(bytes.data, &header, sizeof(header));
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "cut short");
-    bytes_free(&bytes);
 }
 
 /* Many sections that are one and the same take no more than one of them would. */
-static void sections_that_lie_over_each_other_are_refused(void **state)
+TEST(sections_that_lie_over_each_other_are_refused)
 {
-    (void)state;
     struct bytes bytes = make_cubin(&rich_cubin);
     struct pdl_elf64_ehdr header;
     memcpy(&header, bytes.data, sizeof(header));
@@ -440,12 +407,10 @@ static void sections_that_lie_over_each_other_are_refused(void **state)
         }
     }
     assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, "damaged");
-    bytes_free(&bytes);
 }
 
-static void a_name_without_an_end_is_no_name(void **state)
+TEST(a_name_without_an_end_is_no_name)
 {
-    (void)state;
     struct bytes bytes = make_cubin(&plain_cubin);
     struct pdl_elf64_ehdr header;
     memcpy(&header, bytes.data, sizeof(header));
@@ -472,32 +437,4 @@ static void a_name_without_an_end_is_no_name(void **state)
         memcpy(at, &section, sizeof(section));
     }
     inspect_whatever(&bytes);
-    bytes_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_target_is_read_from_both_layouts_of_the_flags),
-        cmocka_unit_test(the_suffix_is_read_from_the_note_or_the_flags),
-        cmocka_unit_test(a_cubin_of_an_unknown_architecture_keeps_its_kernels),
-        cmocka_unit_test(an_unknown_architecture_that_looks_like_the_newest_is_read_as_it),
-        cmocka_unit_test(an_unknown_architecture_that_looks_otherwise_is_not_read),
-        cmocka_unit_test(registers_parameters_and_shared_memory_are_read),
-        cmocka_unit_test(bounds_of_launches_are_read),
-        cmocka_unit_test(waits_and_triggers_are_counted),
-        cmocka_unit_test(code_for_less_than_sm_90_does_not_wait_whatever_its_opcodes_are),
-        cmocka_unit_test(device_functions_are_no_kernels),
-        cmocka_unit_test(a_copy_of_a_function_in_the_kernels_section_is_code_of_it),
-        cmocka_unit_test(calls_are_followed_over_several_functions),
-        cmocka_unit_test(every_reader_knows_the_functions_of_the_driver),
-        cmocka_unit_test(what_cannot_be_followed_is_unknown),
-        cmocka_unit_test(a_callers_doubt_is_not_its_callees),
-        cmocka_unit_test(a_cubin_cut_anywhere_is_refused),
-        cmocka_unit_test(no_byte_of_a_cubin_does_harm),
-        cmocka_unit_test(absurd_headers_are_refused),
-        cmocka_unit_test(sections_that_lie_over_each_other_are_refused),
-        cmocka_unit_test(a_name_without_an_end_is_no_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, forget);
 }

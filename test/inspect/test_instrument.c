@@ -24,13 +24,12 @@ static pdl_instrumentation *instrument(const char *text, const pdl_instrument_op
     return result;
 }
 
-static void assert_text(const char *title, const pdl_instrumentation *result, const char *expected)
+static void assert_text(const pdl_instrumentation *result, const char *expected)
 {
     size_t size;
     const char *text = pdl_instrumentation_text(result, &size);
-    if (strcmp(text, expected) != 0 || size != strlen(expected)) {
-        fail_msg("%s:\n%s\ninstead of\n%s", title, text, expected);
-    }
+    assert_string_equal(text, expected);
+    assert_int_equal(size, strlen(expected));
 }
 
 struct shape {
@@ -169,124 +168,24 @@ static void check(const struct shape *shape, int32_t wait, int32_t trigger, cons
     pdl_instrumentation *result = instrument(text, &options);
     const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, 0);
     if (kernel->action != PDL_INSTRUMENT_DONE) {
-        fail_msg("%s: %s", shape->title, kernel->message);
+        fail_msg("%s", kernel->message);
     }
-    assert_text(shape->title, result, wanted);
-    pdl_instrumentation *again = instrument(wanted, &options);
-    assert_text(shape->title, again, wanted);
-    assert_int_equal(pdl_instrumentation_kernel(again, 0)->action, PDL_INSTRUMENT_WAITS);
-    pdl_instrumentation_destroy(again);
+    assert_text(result, wanted);
+    pdl_instrumentation_destroy(result);
+    result = instrument(wanted, &options);
+    assert_text(result, wanted);
+    assert_int_equal(pdl_instrumentation_kernel(result, 0)->action, PDL_INSTRUMENT_WAITS);
     pdl_instrumentation_destroy(result);
 }
 
-static void the_wait_dominates_what_needs_it_and_all_ends(void **state)
+TEST_ROWS(the_wait_dominates_what_needs_it_and_all_ends, shapes)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-        const struct shape *shape = &shapes[i];
-        const char *hoisted = shape->hoisted != NULL ? shape->hoisted : shape->entry;
-        check(shape, PDL_INSTRUMENT_ENTRY, PDL_INSTRUMENT_NO_TRIGGER, shape->entry);
-        check(shape, PDL_INSTRUMENT_HOIST, PDL_INSTRUMENT_NO_TRIGGER, hoisted);
-        if (shape->last != NULL) {
-            check(shape, PDL_INSTRUMENT_ENTRY, PDL_INSTRUMENT_TRIGGER_LAST_READ, shape->last);
-        }
+    check(row, PDL_INSTRUMENT_ENTRY, PDL_INSTRUMENT_NO_TRIGGER, row->entry);
+    check(row, PDL_INSTRUMENT_HOIST, PDL_INSTRUMENT_NO_TRIGGER,
+          row->hoisted != NULL ? row->hoisted : row->entry);
+    if (row->last != NULL) {
+        check(row, PDL_INSTRUMENT_ENTRY, PDL_INSTRUMENT_TRIGGER_LAST_READ, row->last);
     }
-}
-
-static void lines_are_those_of_the_result(void **state)
-{
-    (void)state;
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.trigger = PDL_INSTRUMENT_TRIGGER_WAIT;
-    pdl_instrumentation *result = instrument(
-        HEADER BEGIN "\tst.global.u32 [ga], t; ret;\n}\n.entry l() { ret; }\n", &options);
-    const pdl_instrument_kernel *first = pdl_instrumentation_kernel(result, 0);
-    const pdl_instrument_kernel *second = pdl_instrumentation_kernel(result, 1);
-    assert_int_equal(pdl_instrumentation_kernel_count(result), 2);
-    assert_null(pdl_instrumentation_kernel(result, 2));
-    assert_string_equal(first->name, "k");
-    assert_int_equal(first->line, 4);
-    assert_int_equal(first->wait_line, 10);
-    assert_int_equal(first->trigger_line, 11);
-    assert_int_equal(second->wait_line, 15);
-    assert_int_equal(second->trigger_line, 16);
-    assert_text("lines", result,
-                HEADER BEGIN "\t" W "\n\t" T
-                             "\n\tst.global.u32 [ga], t; ret;\n}\n.entry l() { \n\t" W "\n\t" T
-                             "\n\tret; }\n");
-    pdl_instrumentation_destroy(result);
-}
-
-static void the_first_label_is_in_a_loop(void **state)
-{
-    (void)state;
-    pdl_instrumentation *result = instrument(
-        HEADER ".entry k() {\n\t.reg .u32 t;\nL:\n\tadd.u32 t, t, 1;\n\tbra L;\n}\n", NULL);
-    assert_text("a loop", result,
-                HEADER ".entry k() {\n\t.reg .u32 t;\n" W
-                       "\nL:\n\tadd.u32 t, t, 1;\n\tbra L;\n}\n");
-    pdl_instrumentation_destroy(result);
-    result = instrument(HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\nL:\n"
-                               "\tbra L;\n}\n",
-                        NULL);
-    assert_text("a location", result,
-                HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\n" W
-                       "\nL:\n\tbra L;\n}\n");
-    pdl_instrumentation_destroy(result);
-    result = instrument(HEADER ".entry k() {\n\t.reg .u3: t;\nL:\n\tbra L;\n}\n", NULL);
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->reason, PDL_INSTRUMENT_REASON_NO_PLACE);
-    pdl_instrumentation_destroy(result);
-}
-
-static void constant_parameters_are_read_before_a_hoisted_wait(void **state)
-{
-    (void)state;
-    static const char *const constants[] = {"w"};
-    static const char text[] = HEADER
-        ".entry k(.param .u64 w, .param .u64 y)\n{\n\tld.param.u64 gw, [w];\n\tld.param.u64 gy, "
-        "[y];\n\tcvta.to.global.u64 gw, gw;\n\tcvta.to.global.u64 gy, gy;\n\tld.global.nc.u32 x, "
-        "[gw];\n\tst.global.u32 [gy], x;\n\tret;\n}\n";
-    static const char wanted[] = HEADER
-        ".entry k(.param .u64 w, .param .u64 y)\n{\n\tld.param.u64 gw, [w];\n\tld.param.u64 gy, "
-        "[y];\n\tcvta.to.global.u64 gw, gw;\n\tcvta.to.global.u64 gy, gy;\n\tld.global.nc.u32 x, "
-        "[gw];\n\t" W "\n\tst.global.u32 [gy], x;\n\tret;\n}\n";
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.wait = PDL_INSTRUMENT_HOIST;
-    options.constant_params = constants;
-    options.constant_param_count = 1;
-    pdl_instrumentation *result = instrument(text, &options);
-    assert_text("constant", result, wanted);
-    pdl_instrumentation_destroy(result);
-}
-
-static void marked_pointers_are_constant(void **state)
-{
-    (void)state;
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.wait = PDL_INSTRUMENT_HOIST;
-    pdl_instrumentation *result = instrument(
-        PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\tret;\n" END, &options);
-    assert_text("a marker", result,
-                PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\t" W
-                         "\n\tret;\n" END);
-    pdl_instrumentation_destroy(result);
-}
-
-static void functions_that_are_called_get_coherent_loads(void **state)
-{
-    (void)state;
-    static const char text[] =
-        HEADER ".func f(.param .u64 q)\n{\n\tld.param.u64 g, [q];\n\tld.global.nc.u32 x, "
-               "[g];\n\tst.global.u32 [g], x;\n\tret;\n}\n"
-               ".func alone(.param .u64 q)\n{\n\tld.param.u64 g, [q];\n\tld.global.nc.u32 x, "
-               "[g];\n\tret;\n}\n"
-               ".entry k(.param .u64 a)\n{\n\tld.param.u64 g, [a];\n\tcall f, (g);\n\tret;\n}\n";
-    pdl_instrumentation *result = instrument(text, NULL);
-    const char *made = pdl_instrumentation_text(result, NULL);
-    assert_non_null(strstr(made, "[q];\n\tld.global.u32 x, [g];\n\tst"));
-    assert_non_null(strstr(made, "ld.global.nc.u32 x, [g];\n\tret"));
-    assert_non_null(strstr(made, "\t" W "\n\tcall f, (g);"));
-    pdl_instrumentation_destroy(result);
 }
 
 /* A loop that reads, a read on one way, a barrier, a loop that reads, and a write. */
@@ -295,153 +194,153 @@ static void functions_that_are_called_get_coherent_loads(void **state)
                   "\tsetp.lt.u32 p, x, t;\n\t@p bra M;\n\tld.global.u32 x, [ga+4];\nM:\n" third    \
                   "\tbar.sync 0;\nN:\n\tld.global.u32 y, [ga+8];\n\tsetp.lt.u32 p, y, n1;\n\t@p "  \
                   "bra N;\n" last "\tst.global.u32 [ga], y;\n\tret;\n" END
+#define POINT(number) .trigger = PDL_INSTRUMENT_TRIGGER_POINT + (number), .trigger_points = 4
 
-static void the_trigger_goes_to_each_part(void **state)
-{
-    (void)state;
-    static const char *const expected[] = {
-        PARTS("\t" W "\n\t" T "\n", "", "", ""), PARTS("\t" W "\n", "\t" T "\n", "", ""),
-        PARTS("\t" W "\n", "", "\t" T "\n", ""), PARTS("\t" W "\n", "", "", "\t" T "\n")};
-    for (int32_t point = 0; point < 5; point++) {
-        pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-        options.trigger = PDL_INSTRUMENT_TRIGGER_POINT + point;
-        pdl_instrumentation *result = instrument(PARTS("", "", "", ""), &options);
-        assert_text("a point", result, expected[point < 3 ? point : 3]);
-        assert_int_equal(pdl_instrumentation_kernel(result, 0)->trigger_points, 4);
-        pdl_instrumentation_destroy(result);
-    }
-}
+/* Reads of w, which is constant, and writes of y. */
+#define TWO_PARAMETERS(wait)                                                                       \
+    HEADER ".entry k(.param .u64 w, .param .u64 y)\n{\n\tld.param.u64 gw, [w];\n\t"                \
+           "ld.param.u64 gy, [y];\n\tcvta.to.global.u64 gw, gw;\n\tcvta.to.global.u64 gy, gy;\n"   \
+           "\tld.global.nc.u32 x, [gw];\n\t" wait "st.global.u32 [gy], x;\n\tret;\n}\n"
 
-/* A thread that ends in a function has to wait before the call, and what it calls may have another name. */
-static void functions_that_end_the_kernel_come_after_the_wait(void **state)
-{
-    (void)state;
-    static const char *const ends[] = {"\t@p exit;\n\tret;\n", "\texit;\n"};
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.wait = PDL_INSTRUMENT_HOIST;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        char text[1024];
-        (void)snprintf(text, sizeof(text), "%s.func f()\n{\n%s}\n%s\tcall f, ();\n\tret;\n}\n",
-                       HEADER, ends[i], BEGIN);
-        pdl_instrumentation *result = instrument(text, &options);
-        assert_non_null(strstr(pdl_instrumentation_text(result, NULL), "\t" W "\n\tcall f, ();"));
-        pdl_instrumentation_destroy(result);
-    }
-}
+#define TEXTURE(name)                                                                              \
+    ".entry " name "(.param .u64 t) { ld.param.u64 o, [t]; tex.1d.v4.f32.s32 {a, b, c, d}, [o, "   \
+    "{i}]; ret; }\n"
 
-static void functions_have_other_names(void **state)
-{
-    (void)state;
-    static const char text[] =
-        HEADER ".visible .func f(.param .u64 q);\n.visible .func g(.param .u64 q)\n{\n"
-               "\tld.param.u64 d, [q];\n\tld.global.nc.u32 x, [d];\n\tret;\n}\n.alias f, g;\n"
-               ".entry k(.param .u64 a)\n{\n\tld.param.u64 d, [a];\n\tcall f, (d);\n\tret;\n}\n";
-    pdl_instrumentation *result = instrument(text, NULL);
-    assert_non_null(strstr(pdl_instrumentation_text(result, NULL), "ld.global.u32 x, [d];"));
-    pdl_instrumentation_destroy(result);
-}
-
-/* Each is refused, and the text stays as it is. */
-static void kernels_are_refused_by_name(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        int32_t reason;
-        const char *says;
-    } cases[] = {
-        {".version 8.0\n.target sm_80\n.entry k() { ret; }\n", PDL_INSTRUMENT_REASON_TARGET,
-         "sm_80"},
-        {".version 7.0\n.target sm_90\n.entry k() { ret; }\n", PDL_INSTRUMENT_REASON_TARGET,
-         "PTX 7.0"},
-        {HEADER BEGIN "\tsetp.eq.u32 p, n1, 0;\n\t@p bra E;\n\t" W
-                      "\nE:\n\tst.global.u32 [ga], t;\n\tret;\n}\n",
-         PDL_INSTRUMENT_REASON_FINDING, "it waits already"},
-        {HEADER
-         ".visible .func f();\n.visible .func g() { mov.u32 r, %envreg2; ret; }\n.alias f, g;\n"
-         ".entry k() { call f, (); ret; }\n",
-         PDL_INSTRUMENT_REASON_COOPERATIVE, "grid"},
-        {HEADER ".entry k() { mov.u32 r, %envreg2; ret; }\n", PDL_INSTRUMENT_REASON_COOPERATIVE,
-         "grid"},
-        {HEADER
-         ".extern .func (.param .b32 r) cudaCGSynchronizeGrid (.param .b64 h, .param .b32 f);\n"
-         ".func f() { .param .b32 r; .param .b64 h; .param .b32 g; call (r), "
-         "cudaCGSynchronizeGrid, (h, g); ret; }\n.entry k() { call f, (); ret; }\n",
-         PDL_INSTRUMENT_REASON_COOPERATIVE, "grid"},
-        {HEADER ".extern .func (.param .b32 r) cudaLaunchDeviceV2 (.param .b64 a, .param .b64 s);\n"
-                ".entry k() { .param .b32 r; .param .b64 a; .param .b64 s; call (r), "
-                "cudaLaunchDeviceV2, (a, s); ret; }\n",
-         PDL_INSTRUMENT_REASON_LAUNCHES, "launches"},
-        {HEADER
-         ".entry k(.param .u64 t) { ld.param.u64 o, [t]; tex.1d.v4.f32.s32 {a, b, c, d}, [o, "
-         "{i}]; ret; }\n",
-         PDL_INSTRUMENT_REASON_FINDING, "nc-after-wait"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        pdl_instrumentation *result = instrument(cases[i].text, NULL);
-        const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, 0);
-        assert_text("refused", result, cases[i].text);
-        assert_int_equal(kernel->action, PDL_INSTRUMENT_REFUSED);
-        assert_int_equal(kernel->reason, cases[i].reason);
-        assert_int_equal(kernel->wait_line, 0);
-        assert_non_null(strstr(kernel->message, cases[i].says));
-        pdl_instrumentation_destroy(result);
-    }
-}
-
-static void one_refused_kernel_does_not_keep_others(void **state)
-{
-    (void)state;
-    static const char other[] =
-        ".entry l(.param .u64 t) { ld.param.u64 o, [t]; tex.1d.v4.f32.s32 {a, b, c, d}, [o, "
-        "{i}]; ret; }\n";
-    char text[1024], wanted[1024];
-    (void)snprintf(text, sizeof(text), "%s%s%s", HEADER, other, BEGIN "\tret;\n}\n");
-    (void)snprintf(wanted, sizeof(wanted), "%s%s%s", HEADER, other, BEGIN "\t" W "\n\tret;\n}\n");
-    pdl_instrumentation *result = instrument(text, NULL);
-    assert_text("one of two", result, wanted);
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->action, PDL_INSTRUMENT_REFUSED);
-    assert_int_equal(pdl_instrumentation_kernel(result, 1)->action, PDL_INSTRUMENT_DONE);
-    assert_int_equal(pdl_instrumentation_kernel(result, 1)->wait_line, 11);
-    pdl_instrumentation_destroy(result);
-}
-
-static void targets_are_raised(void **state)
-{
-    (void)state;
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.flags = PDL_INSTRUMENT_RAISE_TARGET;
-    pdl_instrumentation *result = instrument(
-        "// old\n.version 7.0\n.target sm_80, debug\n.entry k() {\n\tret;\n}\n", &options);
-    assert_text("raised", result,
-                "// old\n.version 7.8\n.target sm_90, debug\n.entry k() {\n\t" W "\n\tret;\n}\n");
-    pdl_instrumentation_destroy(result);
-    result = instrument(".version 8.7\n.target sm_61\n.entry k() { ret; }\n", &options);
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->reason, PDL_INSTRUMENT_REASON_TARGET);
-    pdl_instrumentation_destroy(result);
+static const struct change {
+    const char *title;
+    const char *text;
+    const char *wanted; /* NULL: the text stays as it is, or `has` is in it */
+    const char *has[3];
+    /* the options */
+    int32_t wait, trigger;
+    uint32_t flags;
+    const char *constant, *kernels;
+    /* of the last kernel */
+    int32_t action; /* 0: PDL_INSTRUMENT_DONE */
+    int32_t reason;
+    const char *says;
+    uint32_t wait_line, trigger_line, trigger_points;
+} changes[] = {
+    {"lines are those of the result",
+     HEADER BEGIN "\tst.global.u32 [ga], t; ret;\n}\n.entry l() { ret; }\n",
+     HEADER BEGIN "\t" W "\n\t" T "\n\tst.global.u32 [ga], t; ret;\n}\n.entry l() { \n\t" W "\n\t" T
+                  "\n\tret; }\n",
+     .trigger = PDL_INSTRUMENT_TRIGGER_WAIT, .wait_line = 15, .trigger_line = 16},
+    {"the first label is in a loop",
+     HEADER ".entry k() {\n\t.reg .u32 t;\nL:\n\tadd.u32 t, t, 1;\n\tbra L;\n}\n",
+     .wanted = HEADER ".entry k() {\n\t.reg .u32 t;\n" W "\nL:\n\tadd.u32 t, t, 1;\n\tbra L;\n}\n"},
+    {"the first label is in a loop, behind a location",
+     HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\nL:\n\tbra L;\n}\n",
+     .wanted = HEADER ".file 1 \"a.cu\"\n.entry k() {\n\t.reg .u32 t;\n\t.loc 1 2 3\n" W
+                      "\nL:\n\tbra L;\n}\n"},
+    {"the first label is not found", HEADER ".entry k() {\n\t.reg .u3: t;\nL:\n\tbra L;\n}\n",
+     .action = PDL_INSTRUMENT_REFUSED, .reason = PDL_INSTRUMENT_REASON_NO_PLACE},
+    {"a constant parameter is read before a hoisted wait", TWO_PARAMETERS(""),
+     TWO_PARAMETERS(W "\n\t"), .wait = PDL_INSTRUMENT_HOIST, .constant = "w"},
+    {"a marked pointer is constant",
+     PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\tret;\n" END,
+     PROLOGUE "\t// pdl:constant ga\n\tld.global.nc.u32 x, [ga];\n\t" W "\n\tret;\n" END,
+     .wait = PDL_INSTRUMENT_HOIST},
+    {"functions that are called get coherent loads",
+     HEADER ".func f(.param .u64 q)\n{\n\tld.param.u64 g, [q];\n\tld.global.nc.u32 x, "
+            "[g];\n\tst.global.u32 [g], x;\n\tret;\n}\n"
+            ".func alone(.param .u64 q)\n{\n\tld.param.u64 g, [q];\n\tld.global.nc.u32 x, "
+            "[g];\n\tret;\n}\n"
+            ".entry k(.param .u64 a)\n{\n\tld.param.u64 g, [a];\n\tcall f, (g);\n\tret;\n}\n",
+     .has = {"[q];\n\tld.global.u32 x, [g];\n\tst", "ld.global.nc.u32 x, [g];\n\tret",
+             "\t" W "\n\tcall f, (g);"}},
+    {"functions have other names",
+     HEADER ".visible .func f(.param .u64 q);\n.visible .func g(.param .u64 q)\n{\n"
+            "\tld.param.u64 d, [q];\n\tld.global.nc.u32 x, [d];\n\tret;\n}\n.alias f, g;\n"
+            ".entry k(.param .u64 a)\n{\n\tld.param.u64 d, [a];\n\tcall f, (d);\n\tret;\n}\n",
+     .has = {"ld.global.u32 x, [d];"}},
+    /* A thread that ends in a function has to wait before the call. */
+    {"a function ends some threads",
+     HEADER ".func f()\n{\n\t@p exit;\n\tret;\n}\n" BEGIN "\tcall f, ();\n\tret;\n}\n",
+     .has = {"\t" W "\n\tcall f, ();"}, .wait = PDL_INSTRUMENT_HOIST},
+    {"a function ends all threads",
+     HEADER ".func f()\n{\n\texit;\n}\n" BEGIN "\tcall f, ();\n\tret;\n}\n",
+     .has = {"\t" W "\n\tcall f, ();"}, .wait = PDL_INSTRUMENT_HOIST},
+    /* The trigger goes to each part, and no further than the last. */
+    {"point 0", PARTS("", "", "", ""), PARTS("\t" W "\n\t" T "\n", "", "", ""), POINT(0)},
+    {"point 1", PARTS("", "", "", ""), PARTS("\t" W "\n", "\t" T "\n", "", ""), POINT(1)},
+    {"point 2", PARTS("", "", "", ""), PARTS("\t" W "\n", "", "\t" T "\n", ""), POINT(2)},
+    {"point 3", PARTS("", "", "", ""), PARTS("\t" W "\n", "", "", "\t" T "\n"), POINT(3)},
+    {"point 4", PARTS("", "", "", ""), PARTS("\t" W "\n", "", "", "\t" T "\n"), POINT(4)},
+#define REFUSED(reason_, says_)                                                                    \
+    .action = PDL_INSTRUMENT_REFUSED, .reason = PDL_INSTRUMENT_REASON_##reason_, .says = (says_)
+    {"an old target", ".version 8.0\n.target sm_80\n.entry k() { ret; }\n",
+     REFUSED(TARGET, "sm_80")},
+    {"an old version", ".version 7.0\n.target sm_90\n.entry k() { ret; }\n",
+     REFUSED(TARGET, "PTX 7.0")},
+    {"a wait that has a finding",
+     HEADER BEGIN "\tsetp.eq.u32 p, n1, 0;\n\t@p bra E;\n\t" W
+                  "\nE:\n\tst.global.u32 [ga], t;\n\tret;\n}\n",
+     REFUSED(FINDING, "it waits already")},
+    {"a barrier of the grid in a function with another name",
+     HEADER ".visible .func f();\n.visible .func g() { mov.u32 r, %envreg2; ret; }\n.alias f, g;\n"
+            ".entry k() { call f, (); ret; }\n",
+     REFUSED(COOPERATIVE, "grid")},
+    {"a barrier of the grid", HEADER ".entry k() { mov.u32 r, %envreg2; ret; }\n",
+     REFUSED(COOPERATIVE, "grid")},
+    {"a barrier of the grid that is called",
+     HEADER ".extern .func (.param .b32 r) cudaCGSynchronizeGrid (.param .b64 h, .param .b32 f);\n"
+            ".func f() { .param .b32 r; .param .b64 h; .param .b32 g; call (r), "
+            "cudaCGSynchronizeGrid, (h, g); ret; }\n.entry k() { call f, (); ret; }\n",
+     REFUSED(COOPERATIVE, "grid")},
+    {"a launch",
+     HEADER ".extern .func (.param .b32 r) cudaLaunchDeviceV2 (.param .b64 a, .param .b64 s);\n"
+            ".entry k() { .param .b32 r; .param .b64 a; .param .b64 s; call (r), "
+            "cudaLaunchDeviceV2, (a, s); ret; }\n",
+     REFUSED(LAUNCHES, "launches")},
+    {"a texture", HEADER TEXTURE("k"), REFUSED(FINDING, "nc-after-wait")},
+    {"a refused kernel does not keep others", HEADER TEXTURE("l") BEGIN "\tret;\n}\n",
+     HEADER TEXTURE("l") BEGIN "\t" W "\n\tret;\n}\n", .wait_line = 11},
+    {"a target is raised", "// old\n.version 7.0\n.target sm_80, debug\n.entry k() {\n\tret;\n}\n",
+     "// old\n.version 7.8\n.target sm_90, debug\n.entry k() {\n\t" W "\n\tret;\n}\n",
+     .flags = PDL_INSTRUMENT_RAISE_TARGET},
+    {"a target that cannot be raised", ".version 8.7\n.target sm_61\n.entry k() { ret; }\n",
+     .flags = PDL_INSTRUMENT_RAISE_TARGET, REFUSED(TARGET, "sm_70")},
     /* shfl and vote without .sync end with PTX 6.3. */
-    result = instrument(".version 6.3\n.target sm_75\n.entry k() { ret; }\n", &options);
-    assert_non_null(strstr(pdl_instrumentation_kernel(result, 0)->message, "6.4 or later"));
-    pdl_instrumentation_destroy(result);
-}
+    {"a version that cannot be raised", ".version 6.3\n.target sm_75\n.entry k() { ret; }\n",
+     .flags = PDL_INSTRUMENT_RAISE_TARGET, REFUSED(TARGET, "6.4 or later")},
+    {"another kernel is selected", HEADER ".entry k() {\n\tret;\n}\n", .kernels = "l*",
+     .action = PDL_INSTRUMENT_EXCLUDED},
+};
 
-static void kernels_are_selected(void **state)
+TEST_ROWS(kernels_are_changed_or_refused, changes)
 {
-    (void)state;
-    static const char *const patterns[] = {"l*"};
     pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
-    options.kernels = patterns;
-    options.kernel_count = 1;
-    static const char text[] = HEADER ".entry k() {\n\tret;\n}\n";
-    pdl_instrumentation *result = instrument(text, &options);
-    assert_text("none selected", result, text);
-    assert_int_equal(pdl_instrumentation_kernel(result, 0)->action, PDL_INSTRUMENT_EXCLUDED);
+    options.wait = row->wait;
+    options.trigger = row->trigger;
+    options.flags = row->flags;
+    options.constant_params = &row->constant;
+    options.constant_param_count = row->constant != NULL;
+    options.kernels = &row->kernels;
+    options.kernel_count = row->kernels != NULL;
+    pdl_instrumentation *result = instrument(row->text, &options);
+    const size_t count = pdl_instrumentation_kernel_count(result);
+    const pdl_instrument_kernel *kernel = pdl_instrumentation_kernel(result, count - 1);
+    assert_null(pdl_instrumentation_kernel(result, count));
+    assert_int_equal(kernel->action, row->action != 0 ? row->action : PDL_INSTRUMENT_DONE);
+    assert_int_equal(kernel->reason, row->reason);
+    assert_true(row->says == NULL || strstr(kernel->message, row->says) != NULL);
+    if (row->wanted != NULL || row->has[0] == NULL) {
+        assert_text(result, row->wanted != NULL ? row->wanted : row->text);
+    }
+    for (size_t i = 0; i < COUNT_OF(row->has) && row->has[i] != NULL; i++) {
+        assert_non_null(strstr(pdl_instrumentation_text(result, NULL), row->has[i]));
+    }
+    if (row->wait_line != 0 || row->action == PDL_INSTRUMENT_REFUSED) {
+        assert_int_equal(kernel->wait_line, row->wait_line);
+        assert_int_equal(kernel->trigger_line, row->trigger_line);
+    }
+    assert_int_equal(kernel->trigger_points, row->trigger_points);
     pdl_instrumentation_destroy(result);
 }
 
-static void trailing_zeros_stay(void **state)
+TEST(trailing_zeros_stay)
 {
-    (void)state;
     static const char text[] = HEADER ".entry k() {\n\t" W "\n\tret;\n}\n\0";
     pdl_instrumentation *result = NULL;
     size_t size;
@@ -452,12 +351,37 @@ static void trailing_zeros_stay(void **state)
     pdl_instrumentation_destroy(result);
 }
 
-static void arguments_are_checked(void **state)
+static const char *const nothing[] = {NULL};
+#define WITH(...)                                                                                  \
+    {                                                                                              \
+        .size = sizeof(pdl_instrument_options), __VA_ARGS__                                        \
+    }
+
+static const struct {
+    const char *title;
+    pdl_instrument_options options;
+    pdl_status status;
+} refused[] = {
+    {"a size", {.size = 4}, PDL_ERROR_DESC_SIZE},
+    {"flags", WITH(.flags = 8), PDL_ERROR_INVALID_ARGUMENT},
+    {"no wait", WITH(.wait = 2), PDL_ERROR_INVALID_ARGUMENT},
+    {"no trigger", WITH(.trigger = 3), PDL_ERROR_INVALID_ARGUMENT},
+    {"no point", WITH(.trigger = PDL_INSTRUMENT_TRIGGER_POINT + PDL_INSTRUMENT_POINT_MAX + 1),
+     PDL_ERROR_INVALID_ARGUMENT},
+    {"no name", WITH(.kernels = nothing, .kernel_count = 1), PDL_ERROR_INVALID_ARGUMENT},
+};
+
+TEST_ROWS(options_are_checked, refused)
 {
-    (void)state;
-    static const char *const nothing[] = {NULL};
     pdl_instrumentation *result = NULL;
-    pdl_instrument_options options = PDL_INSTRUMENT_OPTIONS_INIT;
+    assert_int_equal(pdl_instrument(HEADER, strlen(HEADER), "a", &row->options, &result),
+                     row->status);
+    assert_null(result);
+}
+
+TEST(arguments_are_checked)
+{
+    pdl_instrumentation *result = NULL;
     static const char text[] = HEADER;
     const size_t size = sizeof(text) - 1;
     assert_int_equal(pdl_instrument(NULL, 0, "a", NULL, &result), PDL_ERROR_INVALID_ARGUMENT);
@@ -465,28 +389,6 @@ static void arguments_are_checked(void **state)
     assert_int_equal(pdl_instrument(text, size, "a", NULL, NULL), PDL_ERROR_INVALID_ARGUMENT);
     assert_int_equal(pdl_instrument("ELF", 3, "a", NULL, &result), PDL_ERROR_INVALID_IMAGE);
     assert_int_equal(pdl_instrument("", 0, "a", NULL, &result), PDL_ERROR_INVALID_IMAGE);
-    options.size = 4;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result), PDL_ERROR_DESC_SIZE);
-    options.size = sizeof(options);
-    options.flags = 8;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
-                     PDL_ERROR_INVALID_ARGUMENT);
-    options.flags = 0;
-    options.wait = 2;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
-                     PDL_ERROR_INVALID_ARGUMENT);
-    options.wait = 0;
-    options.trigger = 3;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
-                     PDL_ERROR_INVALID_ARGUMENT);
-    options.trigger = PDL_INSTRUMENT_TRIGGER_POINT + PDL_INSTRUMENT_POINT_MAX + 1;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
-                     PDL_ERROR_INVALID_ARGUMENT);
-    options.trigger = 0;
-    options.kernels = nothing;
-    options.kernel_count = 1;
-    assert_int_equal(pdl_instrument(text, size, "a", &options, &result),
-                     PDL_ERROR_INVALID_ARGUMENT);
     assert_null(result);
     struct {
         pdl_instrument_options known;
@@ -497,30 +399,8 @@ static void arguments_are_checked(void **state)
                      PDL_ERROR_DESC_TOO_NEW);
     newer.more = 0;
     assert_int_equal(pdl_instrument(text, size, "a", &newer.known, &result), PDL_SUCCESS);
-    assert_text("no kernel", result, text);
+    assert_text(result, text);
     pdl_instrumentation_destroy(result);
     pdl_instrumentation_destroy(NULL);
     assert_null(pdl_instrumentation_text(NULL, NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_wait_dominates_what_needs_it_and_all_ends),
-        cmocka_unit_test(lines_are_those_of_the_result),
-        cmocka_unit_test(the_first_label_is_in_a_loop),
-        cmocka_unit_test(constant_parameters_are_read_before_a_hoisted_wait),
-        cmocka_unit_test(marked_pointers_are_constant),
-        cmocka_unit_test(functions_that_are_called_get_coherent_loads),
-        cmocka_unit_test(the_trigger_goes_to_each_part),
-        cmocka_unit_test(functions_that_end_the_kernel_come_after_the_wait),
-        cmocka_unit_test(functions_have_other_names),
-        cmocka_unit_test(kernels_are_refused_by_name),
-        cmocka_unit_test(one_refused_kernel_does_not_keep_others),
-        cmocka_unit_test(targets_are_raised),
-        cmocka_unit_test(kernels_are_selected),
-        cmocka_unit_test(trailing_zeros_stay),
-        cmocka_unit_test(arguments_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

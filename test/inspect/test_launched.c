@@ -9,126 +9,95 @@
 #define READ    "ld.global.u32 r, [ga];\n"
 #define OLD     ".version 8.7\n.target sm_80\n.entry k()\n{\nret;\n}\n"
 
-/* What is found in a text where the kernel is in one of the lists, or in none. */
-static void check(const char *text, const char *unknown, const char *plain, const char *said,
-                  const char *seen)
+#define ALL_BEFORE                                                                                 \
+    "read-before-wait warning 3 a\nwrite-before-wait warning 4 b\ntrigger-before-wait note 5"
+
+/* What is found in a text where the kernel is in none of the lists, and in each. */
+static const struct {
+    const char *title, *text;
+    const char *unknown, *plain, *said, *seen;
+} launches[] = {
+    {"a kernel that never waits", PTX_KERNEL(READ), "no-wait note 2", "no-wait note 2 allowed",
+     "no-wait warning 2", "no-wait error 2"},
+    {"one that triggers too", PTX_KERNEL(TRIGGER READ), "no-wait warning 3",
+     "no-wait warning 3 allowed", "no-wait warning 3", "no-wait error 3"},
+    {"what is before the wait", PTX_KERNEL(READ "st.global.u32 [gb], 1;\n" TRIGGER WAIT),
+     ALL_BEFORE,
+     "read-before-wait warning 3 a allowed\nwrite-before-wait warning 4 b allowed\n"
+     "trigger-before-wait note 5",
+     ALL_BEFORE, ALL_BEFORE},
+    {"some threads without the wait",
+     PTX_KERNEL("setp.eq.u32 p, t, 0;\n@p bra A; " WAIT "A: " READ), "partial-wait warning 5 a",
+     "partial-wait warning 5 a allowed", "partial-wait warning 5 a", "partial-wait warning 5 a"},
+    {"a flag around the wait, which may be set where it overlaps",
+     PTX_HEADER ".visible .entry k(.param .u32 overlapped)\n{\nld.param.u32 n, [overlapped]; "
+                "setp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\nret;\n}\n",
+     "no-wait note 5", "no-wait note 5 allowed", "no-wait warning 5", "no-wait note 5"},
+    {"code that is too old", OLD, "", "", "compiled-out warning 3", "compiled-out error 3"},
+};
+
+TEST_ROWS(launches_change_what_is_found, launches)
 {
     static const char *const names[] = {"other", "k"};
     static const char *const patterns[] = {"[jk]"};
+    const char *const text = row->text;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
-    assert_found("unknown", text, strlen(text), &options, SHOW_FINDINGS, unknown);
+    assert_found("unknown", text, strlen(text), &options, SHOW_FINDINGS, row->unknown);
     options.launched_plain = names;
     options.launched_plain_count = 2;
-    assert_found("seen plainly", text, strlen(text), &options, SHOW_FINDINGS, plain);
+    assert_found("seen plainly", text, strlen(text), &options, SHOW_FINDINGS, row->plain);
     options.overlapped = patterns;
     options.overlapped_count = 1;
-    assert_found("a pattern of launches with overlap", text, strlen(text), &options, SHOW_FINDINGS,
-                 said);
+    assert_found("said to overlap", text, strlen(text), &options, SHOW_FINDINGS, row->said);
     options.plain = patterns;
     options.plain_count = 1;
-    assert_found("a pattern of plain launches", text, strlen(text), &options, SHOW_FINDINGS, plain);
+    assert_found("said to be plain", text, strlen(text), &options, SHOW_FINDINGS, row->plain);
     options.launched_overlapped = names;
     options.launched_overlapped_count = 2;
-    assert_found("seen with overlap", text, strlen(text), &options, SHOW_FINDINGS, seen);
-}
-
-static void a_kernel_that_never_waits_is_an_error_if_it_was_launched_with_overlap(void **state)
-{
-    (void)state;
-    check(PTX_KERNEL(READ), "no-wait note 2", "no-wait note 2 allowed", "no-wait warning 2",
-          "no-wait error 2");
-}
-
-static void one_that_triggers_too(void **state)
-{
-    (void)state;
-    check(PTX_KERNEL(TRIGGER READ), "no-wait warning 3", "no-wait warning 3 allowed",
-          "no-wait warning 3", "no-wait error 3");
-}
-
-static void what_is_before_the_wait_is_right_without_overlap(void **state)
-{
-    (void)state;
-    static const char found[] = "read-before-wait warning 3 a\nwrite-before-wait warning 4 b\n"
-                                "trigger-before-wait note 5";
-    check(PTX_KERNEL(READ "st.global.u32 [gb], 1;\n" TRIGGER WAIT), found,
-          "read-before-wait warning 3 a allowed\nwrite-before-wait warning 4 b allowed\n"
-          "trigger-before-wait note 5",
-          found, found);
-}
-
-static void some_threads_without_the_wait_are_right_without_overlap(void **state)
-{
-    (void)state;
-    static const char found[] = "partial-wait warning 5 a";
-    check(PTX_KERNEL("setp.eq.u32 p, t, 0;\n@p bra A; " WAIT "A: " READ), found,
-          "partial-wait warning 5 a allowed", found, found);
-}
-
-static void a_flag_around_the_wait_may_be_set_where_it_overlaps(void **state)
-{
-    (void)state;
-    check(PTX_HEADER ".visible .entry k(.param .u32 overlapped)\n{\nld.param.u32 n, [overlapped]; "
-                     "setp.eq.u32 p, n, 0;\n@p bra A;\n" WAIT "A:\nret;\n}\n",
-          "no-wait note 5", "no-wait note 5 allowed", "no-wait warning 5", "no-wait note 5");
-}
-
-static void code_that_is_too_old_is_an_error_if_there_is_no_other(void **state)
-{
-    (void)state;
-    check(OLD, "", "", "compiled-out warning 3", "compiled-out error 3");
+    assert_found("seen with overlap", text, strlen(text), &options, SHOW_FINDINGS, row->seen);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void names_with_internal_linkage_are_the_same_in_every_compilation(void **state)
+static const struct {
+    const char *name, *brief; /* NULL: the name as it is */
+
+} rows_0[] = {
+    {"_Z1kPf", NULL},
+    {"k", NULL},
+    {"", NULL},
+    {"_ZN34_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf4anonEPf", "_ZN()4anonEPf"},
+    {"_ZN2s134_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf5tanonIfEEvPT_", "_ZN2s1()5tanonIfEEvPT_"},
+    {"_ZN12_GLOBAL__N_14anonEPf", "_ZN()4anonEPf"},
+    {"__nv_static_23__68ba3d68_4_a_cu__Z1fPf__Z4statPf", "_Z4statPf"},
+    {"__nv_static_23__68ba3d68_4_a_cu__Z1fPf__ZN34_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf4anonEPf",
+     "_ZN()4anonEPf"},
+    {"_ZL4statPf", "_Z4statPf"},
+    {"_ZL4statPf__static__0123456789abcdef", "_Z4statPf"},
+    {"_ZN99_GLOBAL__N__x", NULL},
+    {"_ZN4_GLOBAL__N__x", NULL},
+    {"_GLOBAL__N__x", NULL},
+    {"__nv_static_", NULL},
+    {"__nv_static_9", NULL},
+    {"__nv_static_99__x", NULL},
+    {"__nv_static_99999999999999999999999__x", NULL},
+    {"__nv_static_-1__x", NULL},
+    {"__nv_static_1_a_", NULL},
+    {"__static__", NULL},
+};
+
+TEST_ROWS(names_with_internal_linkage_are_the_same_in_every_compilation, rows_0)
 {
-    (void)state;
-    static const struct {
-        const char *name, *brief; /* NULL: the name as it is */
-    } cases[] = {
-        {"_Z1kPf", NULL},
-        {"k", NULL},
-        {"", NULL},
-        {"_ZN34_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf4anonEPf", "_ZN()4anonEPf"},
-        {"_ZN2s134_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf5tanonIfEEvPT_", "_ZN2s1()5tanonIfEEvPT_"},
-        {"_ZN12_GLOBAL__N_14anonEPf", "_ZN()4anonEPf"},
-        {"__nv_static_23__68ba3d68_4_a_cu__Z1fPf__Z4statPf", "_Z4statPf"},
-        {"__nv_static_23__68ba3d68_4_a_cu__Z1fPf__ZN34_GLOBAL__N__68ba3d68_4_a_cu__Z1fPf4anonEPf",
-         "_ZN()4anonEPf"},
-        {"_ZL4statPf", "_Z4statPf"},
-        {"_ZL4statPf__static__0123456789abcdef", "_Z4statPf"},
-        {"_ZN99_GLOBAL__N__x", NULL},
-        {"_ZN4_GLOBAL__N__x", NULL},
-        {"_GLOBAL__N__x", NULL},
-        {"__nv_static_", NULL},
-        {"__nv_static_9", NULL},
-        {"__nv_static_99__x", NULL},
-        {"__nv_static_99999999999999999999999__x", NULL},
-        {"__nv_static_-1__x", NULL},
-        {"__nv_static_1_a_", NULL},
-        {"__static__", NULL},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char brief[256];
-        const bool is_shorter = pdl_launched_shorten(cases[i].name, brief);
-        assert_string_equal(brief, cases[i].brief != NULL ? cases[i].brief : cases[i].name);
-        assert_int_equal(is_shorter, cases[i].brief != NULL);
-    }
+    char brief[256];
+    const bool is_shorter = pdl_launched_shorten(row->name, brief);
+    assert_string_equal(brief, row->brief != NULL ? row->brief : row->name);
+    assert_int_equal(is_shorter, row->brief != NULL);
 }
 
 #define ANON(hash) "_ZN34_GLOBAL__N__" hash "_4_a_cu__Z1fPf4anonEPf"
 
-static pdl_inspection *inspect_text(const char *text, const pdl_inspect_options *options)
+TEST(a_name_is_found_in_another_compilation)
 {
-    pdl_inspection *inspection = NULL;
-    assert_int_equal(inspect_memory(text, strlen(text), "x", options, &inspection), PDL_SUCCESS);
-    return inspection;
-}
-
-static void a_name_is_found_in_another_compilation(void **state)
-{
-    (void)state;
     static const char text[] = PTX_HEADER
         ".entry " ANON("68ba3d68") "()\n{\nret;\n}\n"
                                    ".entry __nv_static_23__68ba3d68_4_a_cu__Z1fPf__Z4statPf()\n"
@@ -141,9 +110,8 @@ static void a_name_is_found_in_another_compilation(void **state)
                  "no-wait error 2\nno-wait error 6");
 }
 
-static void of_two_compilations_the_one_that_is_meant_is_found(void **state)
+TEST(of_two_compilations_the_one_that_is_meant_is_found)
 {
-    (void)state;
     static const char text[] =
         PTX_HEADER ".entry " ANON("11111111") "()\n{\nret;\n}\n"
                                               ".entry " ANON("22222222") "()\n{\nret;\n}\n";
@@ -160,9 +128,8 @@ static void of_two_compilations_the_one_that_is_meant_is_found(void **state)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void entries_tell_what_they_match(void **state)
+TEST(entries_tell_what_they_match)
 {
-    (void)state;
     static const char text[] =
         PTX_KERNEL(READ WAIT) ".entry j(.param .u64 a)\n{\n" WAIT "ret;\n}\n";
     static const char *const constants[] = {"a", "k:count", "[xy]", "*:3", "k:*"};
@@ -189,13 +156,11 @@ static void entries_tell_what_they_match(void **state)
     }
     assert_int_equal(pdl_inspection_kernel(inspection, 0)->launch, PDL_INSPECT_LAUNCH_OVERLAPPED);
     assert_int_equal(pdl_inspection_kernel(inspection, 1)->launch, PDL_INSPECT_LAUNCH_OVERLAPPED);
-    pdl_inspection_destroy(inspection);
     assert_int_equal(pdl_inspection_matches(NULL, PDL_INSPECT_PLAIN, 0), 0);
 }
 
-static void patterns_make_parameters_constant(void **state)
+TEST(patterns_make_parameters_constant)
 {
-    (void)state;
     static const char text[] = PTX_HEADER
         ".entry k(.param .align 8 .b8 args[16], .param .u64 arg2)\n{\n"
         "ld.param.u64 x, [args]; ld.param.u64 y, [args+8]; ld.param.u64 z, [arg2];\n"
@@ -219,9 +184,8 @@ static void patterns_make_parameters_constant(void **state)
     }
 }
 
-static void kernels_tell_whether_they_touch_memory(void **state)
+TEST(kernels_tell_whether_they_touch_memory)
 {
-    (void)state;
 #define FUNCTION(body)                                                                             \
     ".func f(.param .u64 x)\n{\n.reg .u64 y; ld.param.u64 y, [x];\n" body "ret;\n}\n"
 #define CALL ".param .b64 q; st.param.b64 [q], ga; call f, (q);\n"
@@ -250,15 +214,13 @@ static void kernels_tell_whether_they_touch_memory(void **state)
         if (kernel->touches_memory != cases[i].expected) {
             fail_msg("case %zu: %u", i, (unsigned)kernel->touches_memory);
         }
-        pdl_inspection_destroy(inspection);
     }
 }
 
 /* In time that goes with their number. */
-static void many_names_are_looked_up(void **state)
+TEST(many_names_are_looked_up)
 {
     enum { COUNT = 100000 };
-    (void)state;
     static char texts[COUNT][24];
     static const char *names[COUNT];
     for (int i = 0; i < COUNT; i++) {
@@ -273,24 +235,4 @@ static void many_names_are_looked_up(void **state)
     options.launched_plain_count = COUNT;
     assert_found("many", PTX_KERNEL(READ), strlen(PTX_KERNEL(READ)), &options, SHOW_FINDINGS,
                  "no-wait error 2");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_never_waits_is_an_error_if_it_was_launched_with_overlap),
-        cmocka_unit_test(one_that_triggers_too),
-        cmocka_unit_test(what_is_before_the_wait_is_right_without_overlap),
-        cmocka_unit_test(some_threads_without_the_wait_are_right_without_overlap),
-        cmocka_unit_test(a_flag_around_the_wait_may_be_set_where_it_overlaps),
-        cmocka_unit_test(code_that_is_too_old_is_an_error_if_there_is_no_other),
-        cmocka_unit_test(names_with_internal_linkage_are_the_same_in_every_compilation),
-        cmocka_unit_test(a_name_is_found_in_another_compilation),
-        cmocka_unit_test(of_two_compilations_the_one_that_is_meant_is_found),
-        cmocka_unit_test(entries_tell_what_they_match),
-        cmocka_unit_test(patterns_make_parameters_constant),
-        cmocka_unit_test(kernels_tell_whether_they_touch_memory),
-        cmocka_unit_test(many_names_are_looked_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

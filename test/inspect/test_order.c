@@ -3,30 +3,14 @@
 #include "inspect_support.h"
 
 static pdl_inspection *inspection;
-static pdl_inspect_options options;
 
-static int begin(void **state)
-{
-    (void)state;
-    options = (pdl_inspect_options)PDL_INSPECT_OPTIONS_INIT;
-    return 0;
-}
-
-static int forget(void **state)
-{
-    (void)state;
-    pdl_inspection_destroy(inspection);
-    inspection = NULL;
-    return 0;
-}
+/* For what is read next. */
+static pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
 
 static void read_bytes(struct bytes bytes)
 {
-    pdl_inspection_destroy(inspection);
-    inspection = NULL;
-    assert_int_equal(inspect_memory(bytes.data, bytes.size, "made", &options, &inspection),
-                     PDL_SUCCESS);
-    bytes_free(&bytes);
+    inspection = inspect_with(&bytes, "made", &options);
+    options = (pdl_inspect_options)PDL_INSPECT_OPTIONS_INIT;
 }
 
 /* The one finding of a rule, or NULL. */
@@ -75,9 +59,8 @@ static void assert_in(const char *text, const char *words)
 
 /* ---- one function --------------------------------------------------------------------------- */
 
-static void what_comes_before_the_wait_is_found(void **state)
+TEST(what_comes_before_the_wait_is_found)
 {
-    (void)state;
     assert_int_equal(EARLY_LOADS(OP_LOAD, OP_WAIT, OP_LOAD), 1);
     assert_in(find_finding(PDL_LINT_READ_BEFORE_WAIT)->machine, "at 0x0 of the code for sm_90");
     assert_int_equal(EARLY_LOADS(OP_OTHER, OP_LOAD, OP_LOAD_CONSTANT, OP_WAIT), 2);
@@ -87,17 +70,15 @@ static void what_comes_before_the_wait_is_found(void **state)
     assert_int_equal(EARLY_LOADS(OP_EXIT, OP_LOAD, OP_WAIT), 0);
 }
 
-static void stores_and_generic_accesses_are_findings_of_their_own(void **state)
+TEST(stores_and_generic_accesses_are_findings_of_their_own)
 {
-    (void)state;
     assert_int_equal(EARLY_LOADS(OP_STORE, OP_LOAD_GENERIC, OP_WAIT), 1);
     assert_in(find_finding(PDL_LINT_READ_BEFORE_WAIT)->message, "may be global");
     assert_non_null(find_finding(PDL_LINT_WRITE_BEFORE_WAIT));
 }
 
-static void branches_are_followed(void **state)
+TEST(branches_are_followed)
 {
-    (void)state;
     /* Around the wait, over it to one of its own, and back. */
     assert_int_equal(EARLY_LOADS(MADE_OVER(OP_BRANCH_IF, 1), OP_WAIT, OP_LOAD), 1);
     assert_int_equal(
@@ -110,9 +91,8 @@ static void branches_are_followed(void **state)
     assert_int_equal(EARLY_LOADS(MADE_OVER(OP_BRANCH, -1), OP_LOAD, OP_WAIT), 0);
 }
 
-static void what_cannot_be_followed_is_said(void **state)
+TEST(what_cannot_be_followed_is_said)
 {
-    (void)state;
     (void)EARLY_LOADS(OP_WAIT, OP_LOAD);
     assert_in(unchecked(), "only the order");
     (void)EARLY_LOADS(OP_OTHER, MADE_OVER(OP_BRANCH, 100), OP_WAIT);
@@ -129,9 +109,8 @@ static void what_cannot_be_followed_is_said(void **state)
     assert_in(unchecked(), "only the order");
 }
 
-static void the_targets_of_a_table_are_followed(void **state)
+TEST(the_targets_of_a_table_are_followed)
 {
-    (void)state;
     struct made_cubin cubin = {.target = 120,
                                .functions = {{.name = "fc1",
                                               .code = {OP_BRANCH_TABLE, OP_LOAD, OP_WAIT, OP_EXIT,
@@ -147,9 +126,8 @@ static void the_targets_of_a_table_are_followed(void **state)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void a_function_that_waits_protects_what_is_behind_its_call(void **state)
+TEST(a_function_that_waits_protects_what_is_behind_its_call)
 {
-    (void)state;
     struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {MADE_OVER(OP_CALL_NEAR, 2), OP_LOAD, OP_EXIT}},
@@ -162,9 +140,8 @@ static void a_function_that_waits_protects_what_is_behind_its_call(void **state)
     assert_int_equal(early_loads(&cubin), 2); /* and what is behind it */
 }
 
-static void a_function_that_returns_goes_back_to_its_own_callers_only(void **state)
+TEST(a_function_that_returns_goes_back_to_its_own_callers_only)
 {
-    (void)state;
     /* Something is divided in between, which returns without a wait. */
     const struct made_cubin cubin = {
         .target = 100,
@@ -176,9 +153,8 @@ static void a_function_that_returns_goes_back_to_its_own_callers_only(void **sta
     assert_int_equal(early_loads(&cubin), 0);
 }
 
-static void a_second_call_of_a_function_that_returned_goes_on(void **state)
+TEST(a_second_call_of_a_function_that_returned_goes_on)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1",
@@ -191,9 +167,8 @@ static void a_second_call_of_a_function_that_returned_goes_on(void **state)
     assert_int_equal(early_loads(&cubin), 1);
 }
 
-static void functions_that_share_code_are_taken_for_one(void **state)
+TEST(functions_that_share_code_are_taken_for_one)
 {
-    (void)state;
     /* The second ends in the first's return: what is behind the first call is reached, and so is what is
      * behind the second. */
     const struct made_cubin cubin = {
@@ -205,9 +180,8 @@ static void functions_that_share_code_are_taken_for_one(void **state)
     assert_int_equal(early_loads(&cubin), 2);
 }
 
-static void calls_by_relocation_are_followed(void **state)
+TEST(calls_by_relocation_are_followed)
 {
-    (void)state;
     struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_OTHER, OP_CALL, OP_LOAD, OP_WAIT, OP_EXIT}},
@@ -224,9 +198,8 @@ static void calls_by_relocation_are_followed(void **state)
     assert_in(unchecked(), "beyond 0x10: a call of external code");
 }
 
-static void functions_that_call_each_other_come_to_an_end(void **state)
+TEST(functions_that_call_each_other_come_to_an_end)
 {
-    (void)state;
     const struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_CALL, OP_LOAD, OP_WAIT, OP_EXIT}},
@@ -238,9 +211,8 @@ static void functions_that_call_each_other_come_to_an_end(void **state)
 
 /* ---- kernels without PTX -------------------------------------------------------------------- */
 
-static void machine_code_that_triggers_and_never_waits_is_a_warning(void **state)
+TEST(machine_code_that_triggers_and_never_waits_is_a_warning)
 {
-    (void)state;
     const char *name = "fc1";
     (void)EARLY_LOADS(OP_TRIGGER);
     assert_int_equal(find_finding(PDL_LINT_NO_WAIT)->level, PDL_LINT_WARNING);
@@ -248,14 +220,14 @@ static void machine_code_that_triggers_and_never_waits_is_a_warning(void **state
     options.launched_overlapped_count = 1;
     (void)EARLY_LOADS(OP_LOAD);
     assert_int_equal(find_finding(PDL_LINT_NO_WAIT)->level, PDL_LINT_ERROR);
+    options.launched_overlapped = &name;
+    options.launched_overlapped_count = 1;
     (void)EARLY_LOADS(OP_WAIT);
     assert_null(find_finding(PDL_LINT_NO_WAIT));
-    begin(NULL);
     options.overlapped = &name;
     options.overlapped_count = 1;
     (void)EARLY_LOADS(OP_LOAD);
     assert_int_equal(find_finding(PDL_LINT_NO_WAIT)->level, PDL_LINT_WARNING);
-    begin(NULL);
     (void)EARLY_LOADS(OP_LOAD);
     assert_int_equal(pdl_inspection_finding_count(inspection), 0);
     options.launched_plain = &name;
@@ -264,9 +236,8 @@ static void machine_code_that_triggers_and_never_waits_is_a_warning(void **state
     assert_int_equal(pdl_inspection_finding_count(inspection), 0);
 }
 
-static void code_for_less_than_sm_90_is_not_checked(void **state)
+TEST(code_for_less_than_sm_90_is_not_checked)
 {
-    (void)state;
     struct made_cubin cubin = plain_cubin;
     cubin.target = 75;
     read_bytes(make_cubin(&cubin));
@@ -279,15 +250,13 @@ static void code_for_less_than_sm_90_is_not_checked(void **state)
     assert_in(unchecked(), "sm_80");
 }
 
-static void a_kernel_with_ptx_for_sm_90_is_checked(void **state)
+TEST(a_kernel_with_ptx_for_sm_90_is_checked)
 {
-    (void)state;
     struct bytes cubin = make_cubin(&plain_cubin);
     struct bytes fatbin = make_fatbin(MADE_CUBIN, 90, cubin.data, cubin.size);
     const size_t at = fatbin_begin(&fatbin);
     fatbin_add(&fatbin, MADE_PTX, 90, 0, ptx_text, strlen(ptx_text), 0);
     fatbin_end(&fatbin, at);
-    bytes_free(&cubin);
     read_bytes(fatbin);
     for (size_t i = 0; i < pdl_inspection_kernel_count(inspection); i++) {
         assert_null(pdl_inspection_kernel(inspection, i)->unchecked);
@@ -321,9 +290,8 @@ static struct bytes make_lines(void)
     return bytes;
 }
 
-static void places_come_from_the_line_table(void **state)
+TEST(places_come_from_the_line_table)
 {
-    (void)state;
     struct bytes lines = make_lines();
     const struct made_cubin cubin = {
         .target = 90,
@@ -341,12 +309,10 @@ static void places_come_from_the_line_table(void **state)
     assert_string_equal(store->places[0]->inlined, "_Z6inlinev");
     assert_int_equal(store->places[1]->line, 10);
     assert_int_equal(store->place, 1);
-    bytes_free(&lines);
 }
 
-static void damaged_line_tables_are_survived(void **state)
+TEST(damaged_line_tables_are_survived)
 {
-    (void)state;
     struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_LOAD, OP_LOAD, OP_STORE, OP_WAIT, OP_EXIT}}},
@@ -362,8 +328,6 @@ static void damaged_line_tables_are_survived(void **state)
             cubin.lines.bytes = cubin.ptx_lines.bytes = &lines;
             struct bytes bytes = make_cubin(&cubin);
             inspect_whatever(&bytes);
-            bytes_free(&bytes);
-            bytes_free(&lines);
         }
     }
 }
@@ -389,13 +353,11 @@ static struct bytes make_pair(const struct made_cubin *cubin)
     const size_t at = fatbin_begin(&fatbin);
     fatbin_add(&fatbin, MADE_PTX, 90, 0, loads, strlen(loads), 0);
     fatbin_end(&fatbin, at);
-    bytes_free(&code);
     return fatbin;
 }
 
-static void a_load_that_was_moved_is_said_with_the_finding_of_its_ptx(void **state)
+TEST(a_load_that_was_moved_is_said_with_the_finding_of_its_ptx)
 {
-    (void)state;
     struct bytes lines = make_lines();
     struct made_cubin cubin = {
         .target = 90,
@@ -416,12 +378,10 @@ static void a_load_that_was_moved_is_said_with_the_finding_of_its_ptx(void **sta
     cubin.functions[0].code[1] = OP_OTHER;
     read_bytes(make_pair(&cubin));
     assert_null(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine);
-    bytes_free(&lines);
 }
 
-static void a_load_that_was_not_moved_is_said_too(void **state)
+TEST(a_load_that_was_not_moved_is_said_too)
 {
-    (void)state;
     struct made_cubin cubin = {
         .target = 90,
         .functions = {{.name = "fc1", .code = {OP_OTHER, OP_WAIT, OP_LOAD_CONSTANT, OP_EXIT}}}};
@@ -436,9 +396,8 @@ static void a_load_that_was_not_moved_is_said_too(void **state)
     assert_null(find_finding(PDL_LINT_NC_AFTER_WAIT)->machine);
 }
 
-static void what_the_ptx_has_before_the_wait_is_its_own_finding_alone(void **state)
+TEST(what_the_ptx_has_before_the_wait_is_its_own_finding_alone)
 {
-    (void)state;
     static const char early[] = ".version 8.5\n.target sm_90\n.address_size 64\n"
                                 ".file 1 \"/s/a.cu\"\n"
                                 ".visible .entry fc1(.param .u64 p)\n{\n"
@@ -461,17 +420,14 @@ static void what_the_ptx_has_before_the_wait_is_its_own_finding_alone(void **sta
     const size_t at = fatbin_begin(&fatbin);
     fatbin_add(&fatbin, MADE_PTX, 90, 0, early, strlen(early), 0);
     fatbin_end(&fatbin, at);
-    bytes_free(&code);
     read_bytes(fatbin);
     assert_int_equal(find_finding(PDL_LINT_READ_BEFORE_WAIT)->level, PDL_LINT_WARNING);
     const pdl_lint_finding *behind = find_finding(PDL_LINT_NC_AFTER_WAIT);
     assert_true(behind->machine == NULL || strstr(behind->machine, "moved") == NULL);
-    bytes_free(&lines);
 }
 
-static void a_constant_parameter_covers_what_was_moved(void **state)
+TEST(a_constant_parameter_covers_what_was_moved)
 {
-    (void)state;
     const char *name = "p";
     struct bytes lines = make_lines();
     const struct made_cubin cubin = {
@@ -482,12 +438,10 @@ static void a_constant_parameter_covers_what_was_moved(void **state)
     options.constant_param_count = 1;
     read_bytes(make_pair(&cubin));
     assert_null(find_finding(PDL_LINT_NC_AFTER_WAIT));
-    bytes_free(&lines);
 }
 
-static void a_coherent_access_that_was_moved_is_a_finding(void **state)
+TEST(a_coherent_access_that_was_moved_is_a_finding)
 {
-    (void)state;
     struct bytes lines = make_lines();
     const struct made_cubin cubin = {
         .target = 90,
@@ -505,35 +459,4 @@ static void a_coherent_access_that_was_moved_is_a_finding(void **state)
         }
     }
     assert_int_equal(found, 1);
-    bytes_free(&lines);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, forget)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_comes_before_the_wait_is_found),
-        TEST(stores_and_generic_accesses_are_findings_of_their_own),
-        TEST(branches_are_followed),
-        TEST(what_cannot_be_followed_is_said),
-        TEST(the_targets_of_a_table_are_followed),
-        TEST(a_function_that_waits_protects_what_is_behind_its_call),
-        TEST(a_function_that_returns_goes_back_to_its_own_callers_only),
-        TEST(a_second_call_of_a_function_that_returned_goes_on),
-        TEST(functions_that_share_code_are_taken_for_one),
-        TEST(calls_by_relocation_are_followed),
-        TEST(functions_that_call_each_other_come_to_an_end),
-        TEST(machine_code_that_triggers_and_never_waits_is_a_warning),
-        TEST(code_for_less_than_sm_90_is_not_checked),
-        TEST(a_kernel_with_ptx_for_sm_90_is_checked),
-        TEST(places_come_from_the_line_table),
-        TEST(damaged_line_tables_are_survived),
-        TEST(a_load_that_was_moved_is_said_with_the_finding_of_its_ptx),
-        TEST(a_load_that_was_not_moved_is_said_too),
-        TEST(what_the_ptx_has_before_the_wait_is_its_own_finding_alone),
-        TEST(a_constant_parameter_covers_what_was_moved),
-        TEST(a_coherent_access_that_was_moved_is_a_finding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,14 +26,12 @@ __attribute__((format(printf, 2, 3))) static void append(struct text *text, cons
     assert_true(text->length < sizeof(text->at));
 }
 
-static pdl_inspection *inspect_text(const char *text, const char *third_party)
+static pdl_inspection *inspect_beside(const char *text, const char *third_party)
 {
-    pdl_inspection *inspection = NULL;
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     options.third_party = &third_party;
     options.third_party_count = third_party != NULL;
-    assert_int_equal(inspect_memory(text, strlen(text), "x", &options, &inspection), PDL_SUCCESS);
-    return inspection;
+    return inspect_text(text, &options);
 }
 
 /* The chains of the findings about accesses: "7 9 *12", a star at the place that comes first, a gap as "-". */
@@ -44,7 +42,7 @@ static void check_chains(const char *title, const char *body, const char *third_
     text.length = found.length = 0;
     found.at[0] = '\0';
     append(&text, "%s%s%s", PTX_HEADER PTX_KERNEL_BEGIN, body, PTX_KERNEL_END FILES);
-    pdl_inspection *inspection = inspect_text(text.at, third_party);
+    pdl_inspection *inspection = inspect_beside(text.at, third_party);
     for (size_t i = 0; i < pdl_inspection_finding_count(inspection); i++) {
         const pdl_lint_finding *finding = pdl_inspection_finding(inspection, i);
         if (finding->rule != PDL_LINT_READ_BEFORE_WAIT && finding->rule != PDL_LINT_NO_WAIT) {
@@ -60,15 +58,13 @@ static void check_chains(const char *title, const char *body, const char *third_
             }
         }
     }
-    pdl_inspection_destroy(inspection);
     if (strcmp(found.at, expected) != 0) {
         fail_msg("%s: %s, not %s", title, found.at, expected);
     }
 }
 
-static void chains_end_in_the_kernel(void **state)
+TEST(chains_end_in_the_kernel)
 {
-    (void)state;
     check_chains("not inlined", ".loc 1 7 1\n" READ WAIT, NULL, "*7");
     check_chains("once", ".loc 1 9 1, inlined_at 1 7 1\n" READ ".loc 1 8 1\n" WAIT, NULL, "9 *7");
     check_chains("the caller before it",
@@ -90,9 +86,8 @@ static void chains_end_in_the_kernel(void **state)
 }
 
 /* nvcc 13 leaves out where code was inlined to, if it goes on with the place in front of line 0. */
-static void a_place_goes_on_behind_line_0(void **state)
+TEST(a_place_goes_on_behind_line_0)
 {
-    (void)state;
 #define ADD     "add.u32 t, t, 1;\n"
 #define INLINED ".loc 1 9 1, inlined_at 1 7 1\n" ADD
 #define LINE_0  ".loc 1 0 1\n" ADD
@@ -137,9 +132,8 @@ static void a_place_goes_on_behind_line_0(void **state)
     }
 }
 
-static void the_nearest_caller_is_meant(void **state)
+TEST(the_nearest_caller_is_meant)
 {
-    (void)state;
     /* One helper line, 12, inlined to one line, 9, of a function that is inlined twice. */
     check_chains("two ways to one line",
                  ".loc 1 9 1, inlined_at 1 6 1\n.loc 1 12 1, inlined_at 1 9 1\n" READ
@@ -148,9 +142,8 @@ static void the_nearest_caller_is_meant(void **state)
                  NULL, "12 9 *6; 12 9 *7");
 }
 
-static void long_chains_keep_both_ends(void **state)
+TEST(long_chains_keep_both_ends)
 {
-    (void)state;
     static struct text body;
     for (unsigned depth = 16; depth <= 40; depth += 8) {
         body.length = 0;
@@ -180,9 +173,8 @@ static void long_chains_keep_both_ends(void **state)
                  "29 28 27 26 25 24 23 22 - 16 15 14 13 12 11 10 *4");
 }
 
-static void the_line_beside_the_wait_comes_first(void **state)
+TEST(the_line_beside_the_wait_comes_first)
 {
-    (void)state;
     check_chains("both in one inlined function",
                  ".loc 1 20 1, inlined_at 1 7 1\n.loc 1 30 1, inlined_at 1 20 1\n" READ
                  ".loc 1 21 1, inlined_at 1 7 1\n" WAIT,
@@ -200,9 +192,8 @@ static void the_line_beside_the_wait_comes_first(void **state)
                  NULL, "*20 7");
 }
 
-static void headers_do_not_come_first(void **state)
+TEST(headers_do_not_come_first)
 {
-    (void)state;
     check_chains("CUDA's own",
                  ".loc 2 20 1, inlined_at 1 7 1\n" READ ".loc 2 21 1, inlined_at 1 7 1\n" WAIT,
                  NULL, "20 *7");
@@ -224,9 +215,8 @@ static void headers_do_not_come_first(void **state)
     check_chains("nothing else", ".loc 2 20 1\n" READ ".loc 2 8 1\n" WAIT, NULL, "*20");
 }
 
-static void names_of_files_are_read_as_compilers_write_them(void **state)
+TEST(names_of_files_are_read_as_compilers_write_them)
 {
-    (void)state;
     static const struct {
         const char *written, *meant;
     } names[] = {{"\\303\\274 \\\"\\\\.cu", "\303\274 \"\\.cu"},
@@ -242,20 +232,5 @@ static void names_of_files_are_read_as_compilers_write_them(void **state)
         assert_true(pdl_inspection_finding_count(inspection) > 0);
         const pdl_lint_finding *finding = pdl_inspection_finding(inspection, 0);
         assert_string_equal(finding->places[0]->file, names[i].meant);
-        pdl_inspection_destroy(inspection);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_end_in_the_kernel),
-        cmocka_unit_test(a_place_goes_on_behind_line_0),
-        cmocka_unit_test(the_nearest_caller_is_meant),
-        cmocka_unit_test(long_chains_keep_both_ends),
-        cmocka_unit_test(the_line_beside_the_wait_comes_first),
-        cmocka_unit_test(headers_do_not_come_first),
-        cmocka_unit_test(names_of_files_are_read_as_compilers_write_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

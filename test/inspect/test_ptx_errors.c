@@ -12,7 +12,8 @@ struct error_case {
     uint32_t column;
 };
 
-static const struct error_case outside[] = {
+static const struct error_case cases[] = {
+    /* Outside of functions. */
     {".versio 8.7\n", "neither PTX", 0, 0},
     {".version\n", "a version", 2, 1},
     {".version x.y\n", "'x.y' where a version", 1, 10},
@@ -56,9 +57,7 @@ static const struct error_case outside[] = {
     {H ".later a b\n", "';' or '{' after a directive", 4, 1},
     {H ".later { a\n", "the text ends where '}'", 4, 1},
     {H ".pragma \"x\"\n}\n", "'}' where ';'", 4, 1},
-};
-
-static const struct error_case inside[] = {
+    /* In functions. */
     {K "ret\n}\n", "where ';' after an instruction", 6, 1},
     {K "@ ret;\n}\n", "';' where an instruction", 5, 6},
     {K "@; ret;\n}\n", "';' where a predicate", 5, 2},
@@ -97,80 +96,46 @@ static const struct error_case inside[] = {
     {K "ret;\r\n\r\n  # x\r\n}\r\n", "a character that is not part of PTX", 7, 3},
 };
 
-static void check(const struct error_case *cases, size_t count)
+TEST_ROWS(malformed_text_is_named, cases)
 {
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        pdl_inspection *inspection = NULL;
-        const pdl_status status =
-            inspect_memory(cases[i].text, strlen(cases[i].text), "bad", NULL, &inspection);
-        const pdl_inspect_error *error = pdl_inspect_last_error();
-        if (status != PDL_ERROR_INVALID_IMAGE || inspection != NULL ||
-            error->status != PDL_ERROR_INVALID_IMAGE ||
-            strstr(error->message, cases[i].words) == NULL || error->line != cases[i].line ||
-            error->column != cases[i].column) {
-            print_error("--- %s--- gave %d, %u:%u: %s\n--- not %u:%u: %s\n", cases[i].text,
-                        (int)status, status == PDL_SUCCESS ? 0 : (unsigned)error->line,
-                        status == PDL_SUCCESS ? 0 : (unsigned)error->column,
-                        status == PDL_SUCCESS ? "" : error->message, (unsigned)cases[i].line,
-                        (unsigned)cases[i].column, cases[i].words);
-            wrong++;
-        }
-        pdl_inspection_destroy(inspection);
-    }
-    assert_int_equal(wrong, 0);
-}
-
-static void malformed_text_outside_of_functions_is_named(void **state)
-{
-    (void)state;
-    check(outside, COUNT_OF(outside));
-}
-
-static void malformed_text_in_functions_is_named(void **state)
-{
-    (void)state;
-    check(inside, COUNT_OF(inside));
+    const struct bytes bytes = {(unsigned char *)(uintptr_t)row->text, strlen(row->text)};
+    assert_not_inspected(&bytes, PDL_ERROR_INVALID_IMAGE, row->words);
+    assert_int_equal(pdl_inspect_last_error()->line, row->line);
+    assert_int_equal(pdl_inspect_last_error()->column, row->column);
 }
 
 /* A text of `count` times a word. */
 static struct bytes repeat(const char *before, const char *word, size_t count, const char *after)
 {
     const size_t length = strlen(word);
-    struct bytes text = {.size = strlen(before) + count * length + strlen(after)};
-    text.data = malloc(text.size + 1);
-    assert_non_null(text.data);
+    struct bytes text = {0};
+    bytes_add(&text, NULL, strlen(before) + count * length + strlen(after) + 1);
     char *at = (char *)text.data;
     at += sprintf(at, "%s", before);
     for (size_t i = 0; i < count; i++, at += length) {
         memcpy(at, word, length);
     }
     (void)sprintf(at, "%s", after);
+    text.size--;
     return text;
 }
 
-static void what_is_too_much_is_named(void **state)
+TEST(what_is_too_much_is_named)
 {
-    (void)state;
     struct bytes text = repeat(K "mov.u32 ", "a", (1u << 20) + 1, ", 1;\n}\n");
     assert_not_inspected(&text, PDL_ERROR_INVALID_IMAGE, "a word of more than 1 MiB");
     assert_int_equal(pdl_inspect_last_error()->line, 5);
     assert_int_equal(pdl_inspect_last_error()->column, 9);
-    bytes_free(&text);
     text = repeat(K "mov.u32 ", "a", 1u << 20, ", 1;\n}\n");
     inspect_whatever(&text);
-    bytes_free(&text);
     text = repeat(K, "{", 256, "\n}\n");
     assert_not_inspected(&text, PDL_ERROR_INVALID_IMAGE, "the text ends where '}'");
-    bytes_free(&text);
     text = repeat(H ".entry k(.param .u64 a", ", .param .u64 a", 4096, ")\n{\n}\n");
     assert_not_inspected(&text, PDL_ERROR_INVALID_IMAGE, "4096 parameters");
-    bytes_free(&text);
 }
 
-static void scopes_are_nested_so_deep_and_no_deeper(void **state)
+TEST(scopes_are_nested_so_deep_and_no_deeper)
 {
-    (void)state;
     for (size_t depth = 254; depth <= 257; depth++) {
         struct bytes open = repeat(K, "{", depth, "");
         struct bytes text = repeat((const char *)open.data, "}", depth, "\n}\n");
@@ -183,15 +148,12 @@ static void scopes_are_nested_so_deep_and_no_deeper(void **state)
             assert_int_equal(pdl_inspect_last_error()->column, 256);
         }
         pdl_inspection_destroy(inspection);
-        bytes_free(&text);
-        bytes_free(&open);
     }
 }
 
 /* Every beginning of a text is read or refused, and never makes more of it. */
-static void texts_that_are_cut_short_are_refused_or_read(void **state)
+TEST(texts_that_are_cut_short_are_refused_or_read)
 {
-    (void)state;
     static const char text[] =
         H "/* c */.file 1 \"a.cu\" // d\n.global .b8 v[4] = {1, 2};\n"
           ".func (.param .b32 o) f(.param .b64 x) .noreturn;\n"
@@ -218,16 +180,4 @@ static void texts_that_are_cut_short_are_refused_or_read(void **state)
     }
     /* Between two directives, there and in front of blanks and comments, and nowhere else. */
     assert_true(read > 5 && read < 80);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_text_outside_of_functions_is_named),
-        cmocka_unit_test(malformed_text_in_functions_is_named),
-        cmocka_unit_test(what_is_too_much_is_named),
-        cmocka_unit_test(scopes_are_nested_so_deep_and_no_deeper),
-        cmocka_unit_test(texts_that_are_cut_short_are_refused_or_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

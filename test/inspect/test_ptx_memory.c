@@ -121,9 +121,8 @@ static pdl_status read_text(pdl_inspection **inspection)
     return inspect_memory(text, sizeof(text) - 1, "rich", &options, inspection);
 }
 
-static void an_inspection_survives_the_kth_allocation_that_fails(void **state)
+TEST(an_inspection_survives_the_kth_allocation_that_fails)
 {
-    (void)state;
     pdl_inspection *inspection = NULL;
     count_from(0);
     const pdl_status status = read_text(&inspection);
@@ -284,39 +283,15 @@ static void instrument_each(const struct instrument_case *at)
 
 #define SOURCE "pdl-memory-test.cu"
 
-static int write_source(void **state)
+TEST(an_instrumentation_survives_the_kth_allocation_that_fails)
 {
-    (void)state;
     FILE *source = fopen(SOURCE, "w");
-    if (source == NULL) {
-        return -1;
-    }
+    assert_non_null(source);
     (void)fputs("__global__ void k(float *a, const float *w, unsigned n)\n{ a[0] = w[0]; }\n",
                 source);
-    return fclose(source);
-}
-
-static int remove_source(void **state)
-{
-    (void)state;
-    allocations.counts = false;
-    return unlink(SOURCE);
-}
-
-static void an_instrumentation_survives_the_kth_allocation_that_fails(void **state)
-{
-    (void)state;
+    assert_int_equal(fclose(source), 0);
     for (size_t i = 0; i < COUNT_OF(instrument_cases); i++) {
         instrument_each(&instrument_cases[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_inspection_survives_the_kth_allocation_that_fails),
-        cmocka_unit_test_setup_teardown(an_instrumentation_survives_the_kth_allocation_that_fails,
-                                        write_source, remove_source),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(unlink(SOURCE), 0);
 }

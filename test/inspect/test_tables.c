@@ -48,7 +48,6 @@ static struct made make(uint64_t flag)
     made.second = made.table + TABLE_RECORDS + 64 + 8 + 8 + 8;
     fatbin_add(&made.bytes, MADE_CUBIN, 90, 0, cubin.data, cubin.size, 0);
     fatbin_end(&made.bytes, begin);
-    bytes_free(&cubin);
     return made;
 }
 
@@ -70,42 +69,33 @@ static void check_whole(uint64_t flag)
         assert_int_equal(image->kernel_count, text ? 2 : 1);
     }
     assert_kernel(find_kernel(inspection, "fc1"), PDL_YES, PDL_NO, 1, 0);
-    pdl_inspection_destroy(inspection);
     /* Together they are no more than what the payload becomes. */
     pdl_inspect_options options = PDL_INSPECT_OPTIONS_INIT;
     uint64_t full = 0;
     memcpy(&full, made.bytes.data + made.table + FIELD_FULL_SIZE, sizeof(full));
     options.max_unpacked = full;
-    assert_int_equal(
-        inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
-        PDL_SUCCESS);
+    inspection = inspect_with(&made.bytes, "file", &options);
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         assert_null(pdl_inspection_image(inspection, i)->unread);
     }
-    pdl_inspection_destroy(inspection);
     if (flag != 0) {
         options.max_unpacked = full - 1;
-        assert_int_equal(
-            inspect_memory(made.bytes.data, made.bytes.size, "file", &options, &inspection),
-            PDL_SUCCESS);
+        inspection = inspect_with(&made.bytes, "file", &options);
         for (size_t i = 1; i < 4; i++) {
             assert_int_equal(pdl_inspection_image(inspection, i)->left_out, 1);
         }
         assert_null(pdl_inspection_image(inspection, 0)->unread);
         assert_null(pdl_inspection_image(inspection, 4)->unread);
-        pdl_inspection_destroy(inspection);
     }
     for (size_t at = made.table; at < made.bytes.size; at++) {
         made.bytes.data[at] ^= 0xff;
         inspect_whatever(&made.bytes);
         made.bytes.data[at] ^= 0xff;
     }
-    bytes_free(&made.bytes);
 }
 
-static void the_images_of_a_table_are_read(void **state)
+TEST(the_images_of_a_table_are_read)
 {
-    (void)state;
     check_whole(0);
 #ifdef PDL_HAVE_ZSTD
     check_whole(MADE_ZSTD);
@@ -131,14 +121,10 @@ static void check_damaged(struct made *made, size_t images)
     assert_null(pdl_inspection_image(inspection, 2 + images)->unread);
     /* Whether a kernel waits is no longer shown: a driver may run what is in the table. */
     assert_int_equal(pdl_inspection_shown(inspection, "fc1", 90, NULL), PDL_UNKNOWN);
-    pdl_inspection_destroy(inspection);
-    bytes_free(&elf);
-    bytes_free(&made->bytes);
 }
 
-static void damaged_tables_are_reported(void **state)
+TEST(damaged_tables_are_reported)
 {
-    (void)state;
     static const struct {
         bool second; /* of the second image's record, else of the table's header */
         size_t field;
@@ -174,9 +160,8 @@ static void damaged_tables_are_reported(void **state)
     }
 }
 
-static void a_table_in_a_table_is_of_an_unknown_kind(void **state)
+TEST(a_table_in_a_table_is_of_an_unknown_kind)
 {
-    (void)state;
     struct made inner = make(0);
     const struct made_image images[] = {
         {MADE_TABLE, 90, inner.bytes.data, inner.bytes.size, NULL, NULL},
@@ -190,27 +175,20 @@ static void a_table_in_a_table_is_of_an_unknown_kind(void **state)
     assert_int_equal(pdl_inspection_image_count(inspection), 2);
     assert_int_equal(pdl_inspection_image(inspection, 0)->kind, PDL_INSPECT_UNKNOWN);
     assert_null(pdl_inspection_image(inspection, 1)->unread);
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
-    bytes_free(&inner.bytes);
 }
 
-static void images_that_are_compressed_once_more_are_not_read(void **state)
+TEST(images_that_are_compressed_once_more_are_not_read)
 {
-    (void)state;
     struct made made = make(0);
     put64(&made.bytes, made.second + FIELD_FLAGS, 0x11 | MADE_ZSTD);
     pdl_inspection *inspection = inspect(&made.bytes, "file");
     assert_non_null(strstr(pdl_inspection_image(inspection, 2)->unread, "unknown format"));
     assert_null(pdl_inspection_image(inspection, 3)->unread);
-    pdl_inspection_destroy(inspection);
-    bytes_free(&made.bytes);
 }
 
 #ifdef PDL_HAVE_ZSTD
-static void a_payload_that_ends_early_is_said_to_be_damaged(void **state)
+TEST(a_payload_that_ends_early_is_said_to_be_damaged)
 {
-    (void)state;
     struct made made = make(MADE_ZSTD);
     uint64_t full = 0;
     /* The table claims a longer payload, and its last image more of that. */
@@ -222,13 +200,10 @@ static void a_payload_that_ends_early_is_said_to_be_damaged(void **state)
     assert_null(pdl_inspection_image(inspection, 1)->unread);
     assert_null(pdl_inspection_image(inspection, 2)->unread);
     assert_non_null(strstr(pdl_inspection_image(inspection, 3)->unread, "damaged"));
-    pdl_inspection_destroy(inspection);
-    bytes_free(&made.bytes);
 }
 
-static void a_table_becomes_no_larger_than_the_limit(void **state)
+TEST(a_table_becomes_no_larger_than_the_limit)
 {
-    (void)state;
     enum { SIZE = 80 << 20 };
     char *text = malloc(SIZE);
     assert_non_null(text);
@@ -249,14 +224,11 @@ static void a_table_becomes_no_larger_than_the_limit(void **state)
         assert_int_equal(pdl_inspection_image(inspection, i)->left_out, 1);
     }
     assert_null(pdl_inspection_image(inspection, 2)->unread);
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
 }
 #endif
 
-static void other_kinds_are_told_apart(void **state)
+TEST(other_kinds_are_told_apart)
 {
-    (void)state;
     static const struct {
         unsigned kind;
         int32_t shown;
@@ -286,22 +258,4 @@ static void other_kinds_are_told_apart(void **state)
             assert_non_null(strstr(image->unread, kinds[i].unread));
         }
     }
-    pdl_inspection_destroy(inspection);
-    bytes_free(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_images_of_a_table_are_read),
-        cmocka_unit_test(damaged_tables_are_reported),
-        cmocka_unit_test(a_table_in_a_table_is_of_an_unknown_kind),
-        cmocka_unit_test(images_that_are_compressed_once_more_are_not_read),
-#ifdef PDL_HAVE_ZSTD
-        cmocka_unit_test(a_payload_that_ends_early_is_said_to_be_damaged),
-        cmocka_unit_test(a_table_becomes_no_larger_than_the_limit),
-#endif
-        cmocka_unit_test(other_kinds_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

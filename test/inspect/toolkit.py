@@ -5,8 +5,8 @@
 containers: compiles a source with each option that changes how images are stored, checks that the kind of entry is really
 there, and that pdltool inspect reads the images that are stored without that option.
 
-architectures: compiles a kernel that waits and triggers for each architecture of nvcc --list-gpu-code, and as PTX for each
-of --list-gpu-arch, and checks that both instructions are found. A copy of the newest cubin for an architecture that does not
+architectures: compiles kernels.cu for each architecture of nvcc --list-gpu-code, and as PTX for each of --list-gpu-arch, for
+debugging and to be linked, and checks what is found of its kernels. A copy of the newest cubin for an architecture that does not
 exist is read with a note if its code is whole, and not read if its end is changed.
 
 The nvcc is PDL_TEST_NVCC of the environment, or --nvcc. What this nvcc cannot make is skipped with a line per kind;
@@ -33,7 +33,9 @@ __global__ void waits(const int *a, int *b)
 #endif
 }
 __global__ void never(int *b) { b[threadIdx.x] = 1; }
+int main() {}
 """
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.cu")
 TILE_SOURCE = "__tile_global__ void tile(int *) {}\n"
 PTX, CUBIN, LTO, LINKED_PTX, TILE, TABLE = 1, 2, 8, 0x40, 0x80, 0x100
 NAMES = {PTX: "PTX", CUBIN: "cubin", LTO: "LTO-IR", LINKED_PTX: "PTX to be linked", TILE: "Tile IR", TABLE: "table of images"}
@@ -68,6 +70,7 @@ def entry_kinds(path):
 class Toolkit:
     def __init__(self, arguments):
         self.pdltool = arguments.pdltool
+        self.include = arguments.include
         self.folder = arguments.folder
         self.nvcc = os.environ.get("PDL_TEST_NVCC") or arguments.nvcc
         self.skipped = []
@@ -210,9 +213,11 @@ def hosts(toolkit, options, expected, prefix="", kinds=frozenset()):
     """Objects, archives and shared libraries of the host."""
     kinds = set(kinds)
     for name, arguments in (("object.o", ["-c"]), ("archive.a", ["-lib"]),
-                            ("library.so", ["-shared", "-cudart=none", "-Xcompiler=-fPIC"])):
+                            ("library.so", ["-shared", "-cudart=none", "-Xcompiler=-fPIC"]), ("program", [])):
         path = toolkit.need(prefix + name, *options, *arguments)
         check_stored(toolkit, prefix + name, path, kinds, expected)
+    if run("strip", "-o", path + ".stripped", path).returncode == 0:
+        check_stored(toolkit, prefix + "stripped program", path + ".stripped", kinds, expected)
 
 
 def linked(toolkit, several, options):
@@ -258,11 +263,28 @@ def tile(toolkit, several):
 # ---- architectures ------------------------------------------------------------------------------------------------------
 
 
-def check_kernels(toolkit, name, path, waits):
+def expected_kernels(has_waits):
+    """What machine code shows of kernels.cu: waits, triggers, both instructions, shared memory, parameters."""
+    yes, unknown = ("yes", "unknown") if has_waits else ("no", "no")
+    one = int(has_waits)
+    return {
+        "waits_and_triggers": (yes, yes, one, one, 256, 2),
+        "waits_in_a_call": (yes, "no", 0, 0, 0, 1),
+        "only_triggers": ("no", yes, 0, one, 0, 1),
+        "prints": ("no", "no", 0, 0, 0, 1),
+        "calls_through_a_pointer": (unknown, unknown, 0, 0, 0, 2),
+        "has_large_parameters": ("no", "no", 0, 0, 0, 3),
+    }
+
+
+def check_kernels(toolkit, name, path, has_waits):
     document, error = toolkit.inspect(path)
     image = document["images"][0]
-    found = {kernel["demangled"].split("(")[0]: (kernel["waits"], kernel["triggers"]) for kernel in document["kernels"]}
-    expected = {"waits": (waits, waits), "never": ("no", "no")}
+    keys = ("waits", "triggers", "wait_instructions", "trigger_instructions", "shared_memory", "parameters")
+    found = {kernel["name"]: tuple(kernel[key] for key in keys) for kernel in document["kernels"]}
+    expected = expected_kernels(has_waits)
+    if image["kind"] == "ptx":
+        found, expected = ({kernel: each[kernel][:2] for kernel in ("waits_and_triggers", "has_large_parameters")} for each in (found, expected))
     if len(document["images"]) != 1 or image["unread"] or found != expected:
         fail(f"{name}: {found}, not {expected}: {image['unread']}")
     if (image["read_as"] is not None) != ("were read as such" in error):
@@ -272,15 +294,16 @@ def check_kernels(toolkit, name, path, waits):
 
 
 def architectures(toolkit):
-    codes = toolkit.listed("--list-gpu-code", "sm_")
+    common = ("-std=c++17", "-I", toolkit.include)
     newest = None
-    for code in codes:
-        path = toolkit.need(f"sm_{code}.cubin", "-cubin", f"-arch=sm_{code}")
-        check_kernels(toolkit, f"sm_{code}", path, "yes" if code >= 90 else "no")
-        newest = path if code >= 90 else newest
-    for code in toolkit.listed("--list-gpu-arch", "compute_"):
-        path = toolkit.need(f"compute_{code}.ptx", "-ptx", f"-arch=compute_{code}")
-        check_kernels(toolkit, f"compute_{code}", path, "yes" if code >= 90 else "no")
+    wanted = [(f"sm_{code}", ("-cubin", f"-arch=sm_{code}"), code) for code in toolkit.listed("--list-gpu-code", "sm_")]
+    wanted += [(f"compute_{code}", ("-ptx", f"-arch=compute_{code}"), code) for code in toolkit.listed("--list-gpu-arch", "compute_")]
+    wanted += [(name, ("-cubin", *options), 90) for name, options in (
+        ("sm_90a", ("-arch=sm_90a",)), ("debug", ("-arch=sm_90", "-G")), ("relocatable", ("-arch=sm_90", "-rdc=true")))]
+    for name, options, code in wanted:
+        path = toolkit.need(name, *common, *options, source=KERNELS)
+        check_kernels(toolkit, name, path, code >= 90)
+        newest = path if re.fullmatch(r"sm_\d+", name) and code >= 90 else newest
     with open(newest, "rb") as file:
         cubin = bytearray(file.read())
     if cubin[7] != 0x41 or cubin[8] < 8: # the flags of before CUDA 13 hold the architecture elsewhere
@@ -290,7 +313,7 @@ def architectures(toolkit):
     changed = toolkit.path("unknown.cubin")
     with open(changed, "wb") as file:
         file.write(cubin)
-    image = check_kernels(toolkit, f"sm_{NO_SUCH_ARCHITECTURE}", changed, "yes")
+    image = check_kernels(toolkit, f"sm_{NO_SUCH_ARCHITECTURE}", changed, True)
     if image["read_as"] is None:
         fail(f"sm_{NO_SUCH_ARCHITECTURE} counts as known")
     end = struct.pack("<Q", 0xfffffffc00fc7947) # the branch to itself behind all code
@@ -310,6 +333,7 @@ def main():
     parser.add_argument("--pdltool", required=True)
     parser.add_argument("--folder", required=True, help="for what nvcc makes")
     parser.add_argument("--nvcc", default="")
+    parser.add_argument("--include", required=True, help="where the device header is")
     parser.add_argument("part", choices=("containers", "architectures"))
     arguments = parser.parse_args()
     toolkit = Toolkit(arguments)

@@ -261,7 +261,7 @@ class Project(Case):
             "# what holds for all\n"
             "overlapped n?\nplain  head*\n\tconstant-param c*:[vw]\n"
             "third-party vendor\nsuppress read-before-wait kernel=s file=a.cu : it is right\n"
-            "launches log\nfail-on error\n"
+            "launches log\n"
         )
         ptx = self.ptx(
             never("n1"), kernel("head", TRIGGER), early("c"), early("s"), never("f"),
@@ -275,21 +275,11 @@ class Project(Case):
         for part in ("1 suppressed", "1 in kernels that are launched without overlap only", "1 in third-party files"):
             self.assertIn(part, result.stdout)
 
-    def test_the_level_of_the_exit_code(self):
-        self.project("fail-on error\n")
-        ptx = self.ptx(early(), name="tree/k.ptx")
-        self.lint(ptx, code=0)
-        self.lint("--fail-on=warning", ptx, code=1)
-        self.project("fail-on never\n")
-        self.project("fail-on note\n", "tree/a/.pdl-lint")
-        self.lint(ptx, self.ptx(right(), name="tree/a/k.ptx"), code=1)  # the strictest
-
     def test_code_that_has_to_be_checked(self):
         ptx = self.file("tree/k.ptx", (HEAD + right()).replace("sm_90", "sm_80").replace(WAIT, "").replace(TRIGGER, ""))
         self.lint(ptx, code=2)
         self.lint(ptx, self.ptx(right(), name="tree/right.ptx"), code=0)
-        self.project("require-checked\n")
-        self.lint(ptx, code=1)
+        self.lint("--require-checked", ptx, code=1)
 
     def test_the_command_line_counts_more(self):
         self.project("plain *\n")
@@ -313,8 +303,7 @@ class Project(Case):
             ("\n  what x\n", "2:3: error: 'what' is unknown; known are overlapped, plain"),
             ("overlapped\n", "1:11: error: no pattern behind overlapped"),
             ("plain a  b\n", "1:10: error: more than one pattern in the line"),
-            ("fail-on all\n", "1:9: error: fail-on is note, warning, error or never"),
-            ("require-checked yes\n", "1:17: error: require-checked takes no value"),
+            ("fail-on error\n", "1:1: error: 'fail-on' is unknown"),
             ("launches\n", "1:9: error: nothing behind launches"),
             ("suppress what : x\n", "1:10: error: 'what' is not a rule's id"),
             ("plain a\n suppress no-wait foo=x : y\n", "2:19: error: 'foo' is not a key"),

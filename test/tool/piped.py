@@ -15,7 +15,7 @@ class Pipes(tooltest.Case):
     # What, the arguments with "@" for the file, and what is written into a pipe; None for an output.
     INPUTS = (
         ("lint", ("lint", "@"), KERNEL),
-        ("lint: a project file", ("lint", "--project=@", "kernel.ptx"), "require-checked\n"),
+        ("lint: a project file", ("lint", "--project=@", "kernel.ptx"), "overlapped x\n"),
         ("lint: launches", ("lint", "--launches=@", "kernel.ptx"), "libpdl[7]: device 0, kernel k: overlaps\n"),
         ("lint: a baseline", ("lint", "--baseline=@", "kernel.ptx"), None),
         ("lint: a build", ("lint", "-p", "@"), "[]"),

@@ -136,11 +136,6 @@ static char *entry_text(const struct lint_item *item)
     return whole;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 bool lint_baseline_write(const struct lint_report *report, const char *path, int level)
 {
     if (!report->judged) {
@@ -161,7 +156,7 @@ bool lint_baseline_write(const struct lint_report *report, const char *path, int
         }
     }
     if (lines.count > 0) {
-        qsort(lines.items, lines.count, sizeof(*lines.items), by_text);
+        qsort(lines.items, lines.count, sizeof(*lines.items), lint_by_text);
     }
     FILE *const file = strcmp(path, "-") == 0 ? stdout : file_stream(path, true);
     bool written = file != NULL;

@@ -243,7 +243,7 @@ static bool goes_with(const struct member *first, const struct member *second)
              (a->rule == PDL_LINT_READ_BEFORE_WAIT || a->rule == PDL_LINT_WRITE_BEFORE_WAIT)));
 }
 
-static int by_text(const void *a, const void *b)
+int lint_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -256,7 +256,7 @@ size_t lint_count_kernels(const struct lint_item *item, bool *same)
     for (size_t i = 0; i < item->count; i++) {
         names[i] = lint_kernel_of(&item->entries[i])->info->name;
     }
-    qsort((void *)names, item->count, sizeof(*names), by_text);
+    qsort((void *)names, item->count, sizeof(*names), lint_by_text);
     *same = true;
     for (size_t i = 0; i < item->count; i++) {
         if (i > 0 && strcmp(names[i - 1], names[i]) == 0) {

@@ -112,9 +112,8 @@ static int run(struct lint_report *report, struct judges *judges, struct lint_op
     if (lint_setups_failed(judges->setups)) {
         return EXIT_USAGE;
     }
-    report->require_checked = lint_setups_require_checked(judges->setups, options);
-    const int fail_on = lint_setups_fail_on(judges->setups, options);
-    if (!judge(report, judges, fail_on)) {
+    report->require_checked = options->require_checked;
+    if (!judge(report, judges, options->fail_on)) {
         return EXIT_USAGE;
     }
     if (options->write_baseline != NULL) {

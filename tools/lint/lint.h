@@ -114,6 +114,9 @@ void lint_gather_allowances(struct lint_report *report);
 /* Adds one more. */
 void lint_add_allowance(struct lint_report *report, const struct lint_allowance *allowance);
 
+/* Puts texts in order, for qsort() and bsearch(). */
+int lint_by_text(const void *a, const void *b);
+
 /* Gives the items their fingerprints (fingerprint.c). */
 void lint_fingerprint(struct lint_report *report);
 

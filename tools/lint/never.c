@@ -16,11 +16,6 @@ struct names {
     size_t count, capacity;
 };
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorts, and leaves each once. */
 static void sort(struct names *names)
 {
@@ -28,7 +23,7 @@ static void sort(struct names *names)
     if (names->count == 0) {
         return;
     }
-    qsort(names->items, names->count, sizeof(*names->items), by_text);
+    qsort(names->items, names->count, sizeof(*names->items), lint_by_text);
     for (size_t i = 1; i < names->count; i++) {
         if (strcmp(names->items[kept], names->items[i]) == 0) {
             free(names->items[i]);
@@ -129,7 +124,7 @@ static void leave_out(struct names *open, const struct names *waiting)
     for (size_t i = 0; i < open->count; i++) {
         char *const family = lint_family(open->items[i]);
         if (waiting->count > 0 && bsearch(&family, waiting->items, waiting->count,
-                                          sizeof(*waiting->items), by_text) != NULL) {
+                                          sizeof(*waiting->items), lint_by_text) != NULL) {
             free(open->items[i]);
         } else {
             open->items[kept++] = open->items[i];

@@ -138,7 +138,6 @@ static bool read_option(struct lint_options *options, int option)
     case 'j':
         return parse_count("jobs", optarg, 1, 1024, &options->jobs);
     case 'f':
-        options->fail_on_given = true;
         options->fail_on = read_level("fail-on", optarg, true);
         return options->fail_on != 0;
     case 'l': {

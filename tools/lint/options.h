@@ -20,7 +20,6 @@ struct lint_options {
     /* what counts */
     const char *baseline, *write_baseline; /* files, or NULL */
     int fail_on;                           /* pdl_lint_level, or LINT_FAIL_NEVER */
-    bool fail_on_given;
     bool require_checked;
     /* what is read */
     struct lint_strings files;

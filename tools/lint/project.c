@@ -7,7 +7,6 @@
 
 #include "common/file.h"
 #include "common/print.h"
-#include "lint/options.h"
 #include "lint/statements.h"
 
 /* No project file is longer. */
@@ -170,24 +169,6 @@ static void state(const struct reading *reading, int list, const char *at, const
     free(value);
 }
 
-static bool read_fail_on(const struct reading *reading, const char *at, const char *end)
-{
-    static const struct {
-        const char *name;
-        int level;
-    } levels[] = {{"note", PDL_LINT_NOTE},
-                  {"warning", PDL_LINT_WARNING},
-                  {"error", PDL_LINT_ERROR},
-                  {"never", LINT_FAIL_NEVER}};
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        if (is_word(at, end, levels[i].name)) {
-            reading->statements->fail_on = levels[i].level;
-            return true;
-        }
-    }
-    return wrong(reading, at, "fail-on is note, warning, error or never");
-}
-
 /* ---- suppressions -----------------------------------------------------------------------------*/
 
 /* How much of a word is repeated in a message. */
@@ -301,7 +282,6 @@ static bool read_suppression(const struct reading *reading, const char *at, cons
 /* A line, trimmed, that is neither empty nor a comment. */
 static bool read_line(const struct reading *reading, const char *at, const char *end)
 {
-    struct lint_statements *const statements = reading->statements;
     static const char *const lists[LINT_LISTS] = {[LINT_CONSTANT_PARAMS] = "constant-param",
                                                   [LINT_OVERLAPPED] = "overlapped",
                                                   [LINT_PLAIN] = "plain",
@@ -311,10 +291,6 @@ static bool read_line(const struct reading *reading, const char *at, const char 
     const char *const value = skip_blanks(behind, end);
     const bool is_suppress = is_word(word, behind, "suppress");
     const bool is_launches = is_word(word, behind, "launches");
-    if (is_word(word, behind, "require-checked")) {
-        statements->require_checked = true;
-        return value == end || wrong(reading, value, "require-checked takes no value");
-    }
     for (int i = 0; i < LINT_LISTS; i++) {
         if (!is_word(word, behind, lists[i])) {
             continue;
@@ -338,21 +314,17 @@ static bool read_line(const struct reading *reading, const char *at, const char 
         if (is_launches) {
             state(reading, LINT_LISTS, value, end);
         } else if (read_suppression(reading, value, end, &suppression)) {
-            APPEND(&statements->suppressions, suppression);
+            APPEND(&reading->statements->suppressions, suppression);
         } else {
             free_suppression(&suppression);
             return false;
         }
         return true;
     }
-    if (is_word(word, behind, "fail-on")) {
-        return read_fail_on(reading, value, end);
-    }
-    const int shown = (int)(behind - word < 60 ? behind - word : 60);
     return wrong(reading, word,
                  "'%.*s' is unknown; known are overlapped, plain, constant-param, third-party, "
-                 "launches, suppress, require-checked and fail-on",
-                 shown, word);
+                 "launches and suppress",
+                 shown_length(word, behind), word);
 }
 
 /* What no line of text holds: it would be shown on terminals later. */

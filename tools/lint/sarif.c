@@ -25,11 +25,33 @@ static int32_t index_of(int32_t rule)
     return index;
 }
 
-static json_t *message(const char *text)
+struct pair {
+    const char *key;
+    json_t *value;
+};
+
+static json_t *object_of(const struct pair *pairs)
 {
     json_t *object = json_new_object();
-    json_set(object, "text", json_shown(text));
+    for (; pairs->key != NULL; pairs++) {
+        json_set(object, pairs->key, pairs->value);
+    }
     return object;
+}
+
+/* An object with these keys and values, and an array of one value. Both take the values over. */
+#define OBJECT(...) object_of((const struct pair[]){__VA_ARGS__, {NULL, NULL}})
+
+static json_t *list_of(json_t *value)
+{
+    json_t *list = json_new_array();
+    json_add(list, value);
+    return list;
+}
+
+static json_t *message(const char *text)
+{
+    return OBJECT({"text", json_shown(text)});
 }
 
 /* ---- places -----------------------------------------------------------------------------------*/
@@ -59,17 +81,13 @@ static char *uri_of(const char *path)
 
 static json_t *physical_location(const char *path, uint32_t line, uint32_t column)
 {
-    json_t *physical = json_new_object();
-    json_t *artifact = json_new_object();
     char *cut = shown(path);
     char *uri = uri_of(cut);
-    json_set(artifact, "uri", json_text(uri));
-    json_set(physical, "artifactLocation", artifact);
+    json_t *physical = OBJECT({"artifactLocation", OBJECT({"uri", json_text(uri)})});
     free(uri);
     free(cut);
     if (line > 0) {
-        json_t *region = json_new_object();
-        json_set(region, "startLine", json_number(line));
+        json_t *region = OBJECT({"startLine", json_number(line)});
         if (column > 0) {
             json_set(region, "startColumn", json_number(column));
         }
@@ -86,19 +104,15 @@ static json_t *logical_locations(const struct lint_item *item)
     json_t *seen = json_new_object();
     for (size_t i = 0; i < item->count; i++) {
         const char *name = lint_kernel_of(&item->entries[i])->info->name;
-        json_t *location = json_new_object();
         json_t *key = json_shown(name);
-        char *demangled = demangle(name);
-        json_set(location, "name", json_text(demangled));
-        json_set(location, "fullyQualifiedName", json_text(demangled));
-        json_set(location, "decoratedName", json_shown(name));
-        json_set(location, "kind", json_text("function"));
-        free(demangled);
         if (json_object_get(seen, json_string_value(key)) == NULL) {
+            char *demangled = demangle(name);
             json_set(seen, json_string_value(key), json_true());
-            json_add(list, location);
-        } else {
-            json_decref(location);
+            json_add(list,
+                     OBJECT({"name", json_text(demangled)},
+                            {"fullyQualifiedName", json_text(demangled)},
+                            {"decoratedName", json_shown(name)}, {"kind", json_text("function")}));
+            free(demangled);
         }
         json_decref(key);
     }
@@ -110,14 +124,11 @@ static json_t *location_of(const struct lint_item *item)
 {
     const struct lint_entry *entry = &item->entries[0];
     const struct lint_place place = lint_place_of(entry);
-    json_t *location = json_new_object();
     /* A line of PTX that is inside of another file is no line of that file. */
     const bool whole = place.in_source || strcmp(place.file, entry->input->name) == 0;
-    json_set(location, "physicalLocation",
-             physical_location(whole ? place.file : entry->input->name, whole ? place.line : 0,
-                               whole ? place.column : 0));
-    json_set(location, "logicalLocations", logical_locations(item));
-    return location;
+    json_t *physical = physical_location(whole ? place.file : entry->input->name,
+                                         whole ? place.line : 0, whole ? place.column : 0);
+    return OBJECT({"physicalLocation", physical}, {"logicalLocations", logical_locations(item)});
 }
 
 /* The other places of the chain, from the inside out: what is inlined to the finding's line, and where that is
@@ -133,7 +144,6 @@ static json_t *related_locations(const pdl_lint_finding *finding)
         if (place->file == NULL || place == headline) {
             continue;
         }
-        json_t *location = json_new_object();
         const char *function = inside  ? place->inlined
                                : i > 0 ? finding->places[i - 1]->inlined
                                        : NULL;
@@ -141,12 +151,11 @@ static json_t *related_locations(const pdl_lint_finding *finding)
         char *text = inside ? format_text("the access, in %s", name != NULL ? name : "the kernel")
                      : name != NULL ? format_text("%s is inlined here", name)
                                     : copy_text("inlined here");
-        json_set(location, "physicalLocation",
-                 physical_location(place->file, place->line, place->column));
-        json_set(location, "message", message(text));
+        json_add(list, OBJECT({"physicalLocation",
+                               physical_location(place->file, place->line, place->column)},
+                              {"message", message(text)}));
         free(text);
         free(name);
-        json_add(list, location);
     }
     return list;
 }
@@ -168,48 +177,37 @@ static bool is_from_list(const struct lint_report *report, const char *reason)
 
 static json_t *suppressions_of(const struct lint_report *report, const pdl_lint_finding *finding)
 {
-    json_t *list = json_new_array();
-    if (finding->suppressed != NULL) {
-        json_t *suppression = json_new_object();
-        json_set(suppression, "kind",
-                 json_text(is_from_list(report, finding->suppressed) ||
-                                   lint_sifted(finding) > LINT_SIFTED_SUPPRESSED
-                               ? "external"
-                               : "inSource"));
-        json_set(suppression, "status", json_text("accepted"));
-        json_set(suppression, "justification", json_shown(finding->suppressed));
-        json_add(list, suppression);
+    if (finding->suppressed == NULL) {
+        return json_new_array();
     }
-    return list;
+    const bool external =
+        is_from_list(report, finding->suppressed) || lint_sifted(finding) > LINT_SIFTED_SUPPRESSED;
+    return list_of(OBJECT({"kind", json_text(external ? "external" : "inSource")},
+                          {"status", json_text("accepted")},
+                          {"justification", json_shown(finding->suppressed)}));
 }
 
 static json_t *result_of(const struct lint_report *report, const struct lint_item *item)
 {
     const pdl_lint_finding *finding = item->entries[0].finding;
-    json_t *result = json_new_object();
-    json_t *locations = json_new_array();
-    json_t *partial = json_new_object();
-    json_t *properties = json_new_object();
     char *pointers = lint_pointers_text(item);
     char *text = format_text("%s%s%s%s%s", finding->message, *pointers != '\0' ? ", " : "",
                              pointers, finding->advice != NULL ? "; " : "",
                              finding->advice != NULL ? finding->advice : "");
     free(pointers);
-    json_set(result, "ruleId", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule)));
-    json_set(result, "ruleIndex", json_number(index_of(finding->rule)));
-    json_set(result, "level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level)));
-    json_set(result, "message", message(text));
-    json_add(locations, location_of(item));
-    json_set(result, "locations", locations);
-    json_set(result, "relatedLocations", related_locations(finding));
-    json_set(result, "suppressions", suppressions_of(report, finding));
-    json_set(partial, "pdlLint/v2", json_text(item->fingerprint));
-    json_set(result, "partialFingerprints", partial);
-    json_set(properties, "ptxOrigin", json_shown(lint_image_of(&item->entries[0])->origin));
-    json_set(properties, "ptxLine", json_number(finding->line));
-    json_set(properties, "machineCode", json_shown(finding->machine));
-    json_set(properties, "instructions", json_number(finding->count));
-    json_set(result, "properties", properties);
+    json_t *properties = OBJECT({"ptxOrigin", json_shown(lint_image_of(&item->entries[0])->origin)},
+                                {"ptxLine", json_number(finding->line)},
+                                {"machineCode", json_shown(finding->machine)},
+                                {"instructions", json_number(finding->count)});
+    json_t *result =
+        OBJECT({"ruleId", json_text(pdl_lint_rule_id((pdl_lint_rule)finding->rule))},
+               {"ruleIndex", json_number(index_of(finding->rule))},
+               {"level", json_text(pdl_lint_level_name((pdl_lint_level)finding->level))},
+               {"message", message(text)}, {"locations", list_of(location_of(item))},
+               {"relatedLocations", related_locations(finding)},
+               {"suppressions", suppressions_of(report, finding)},
+               {"partialFingerprints", OBJECT({"pdlLint/v2", json_text(item->fingerprint)})},
+               {"properties", properties});
     free(text);
     return result;
 }
@@ -225,15 +223,12 @@ static json_t *rules(void)
         if (!is_rule(value)) {
             continue;
         }
-        json_t *object = json_new_object();
-        json_t *configuration = json_new_object();
         char *page = format_text("See share/doc/libpdl/docs/lint/%s.md.", id);
-        json_set(configuration, "level", json_text(pdl_lint_level_name(pdl_lint_rule_level(rule))));
-        json_set(object, "id", json_text(id));
-        json_set(object, "shortDescription", message(pdl_lint_rule_summary(rule)));
-        json_set(object, "help", message(page));
-        json_set(object, "defaultConfiguration", configuration);
-        json_add(list, object);
+        json_t *level = json_text(pdl_lint_level_name(pdl_lint_rule_level(rule)));
+        json_add(list, OBJECT({"id", json_text(id)},
+                              {"shortDescription", message(pdl_lint_rule_summary(rule))},
+                              {"help", message(page)},
+                              {"defaultConfiguration", OBJECT({"level", level})}));
         free(page);
     }
     return list;
@@ -241,30 +236,19 @@ static json_t *rules(void)
 
 static json_t *tool(void)
 {
-    json_t *object = json_new_object();
-    json_t *driver = json_new_object();
     const unsigned version = pdl_version();
     char *text = format_text("%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
-    json_set(driver, "name", json_text("pdltool lint"));
-    json_set(driver, "version", json_text(text));
-    json_set(driver, "semanticVersion", json_text(text));
-    json_set(driver, "rules", rules());
-    json_set(object, "driver", driver);
+    json_t *driver = OBJECT({"name", json_text("pdltool lint")}, {"version", json_text(text)},
+                            {"semanticVersion", json_text(text)}, {"rules", rules()});
     free(text);
-    return object;
+    return OBJECT({"driver", driver});
 }
 
 static json_t *notification(const char *level, const char *text, json_t *physical)
 {
-    json_t *object = json_new_object();
-    json_set(object, "level", json_text(level));
-    json_set(object, "message", message(text));
+    json_t *object = OBJECT({"level", json_text(level)}, {"message", message(text)});
     if (physical != NULL) {
-        json_t *locations = json_new_array();
-        json_t *location = json_new_object();
-        json_set(location, "physicalLocation", physical);
-        json_add(locations, location);
-        json_set(object, "locations", locations);
+        json_set(object, "locations", list_of(OBJECT({"physicalLocation", physical})));
     }
     return object;
 }
@@ -272,8 +256,6 @@ static json_t *notification(const char *level, const char *text, json_t *physica
 /* What could not be read, and suppressions that are not needed. */
 static json_t *invocations(const struct lint_report *report)
 {
-    json_t *list = json_new_array();
-    json_t *invocation = json_new_object();
     json_t *notifications = json_new_array();
     for (size_t i = 0; i < report->inputs.count; i++) {
         const struct input *input = &report->inputs.items[i];
@@ -299,34 +281,24 @@ static json_t *invocations(const struct lint_report *report)
         free(text);
         free(unchecked);
     }
-    json_set(invocation, "executionSuccessful",
-             json_boolean(!report->inputs.incomplete && !report->unchecked.none));
-    json_set(invocation, "exitCode", json_number(report->exit_code));
-    json_set(invocation, "toolExecutionNotifications", notifications);
-    json_add(list, invocation);
-    return list;
+    const bool whole = !report->inputs.incomplete && !report->unchecked.none;
+    return list_of(OBJECT({"executionSuccessful", json_boolean(whole)},
+                          {"exitCode", json_number(report->exit_code)},
+                          {"toolExecutionNotifications", notifications}));
 }
 
 bool lint_print_sarif(const struct lint_report *report)
 {
-    json_t *root = json_new_object();
-    json_t *runs = json_new_array();
-    json_t *run = json_new_object();
     json_t *results = json_new_array();
     for (size_t i = 0; i < report->item_count; i++) {
         if (report->items[i].entries[0].finding->level >= (int32_t)report->level) {
             json_add(results, result_of(report, &report->items[i]));
         }
     }
-    json_set(root, "$schema",
-             json_text("https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
-                       "sarif-schema-2.1.0.json"));
-    json_set(root, "version", json_text("2.1.0"));
-    json_set(run, "tool", tool());
-    json_set(run, "invocations", invocations(report));
-    json_set(run, "columnKind", json_text("utf16CodeUnits"));
-    json_set(run, "results", results);
-    json_add(runs, run);
-    json_set(root, "runs", runs);
-    return json_print(root);
+    json_t *run = OBJECT({"tool", tool()}, {"invocations", invocations(report)},
+                         {"columnKind", json_text("utf16CodeUnits")}, {"results", results});
+    return json_print(
+        OBJECT({"$schema", json_text("https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/"
+                                     "schemas/sarif-schema-2.1.0.json")},
+               {"version", json_text("2.1.0")}, {"runs", list_of(run)}));
 }

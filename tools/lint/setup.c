@@ -274,26 +274,6 @@ bool lint_setups_failed(const struct lint_setups *setups)
     return setups->failed;
 }
 
-int lint_setups_fail_on(const struct lint_setups *setups, const struct lint_options *options)
-{
-    int level = 0;
-    for (size_t i = 0; i < setups->count; i++) { /* the strictest of them */
-        const int own = setups->items[i]->own.fail_on;
-        level = own != 0 && (level == 0 || own < level) ? own : level;
-    }
-    return options->fail_on_given || level == 0 ? options->fail_on : level;
-}
-
-bool lint_setups_require_checked(const struct lint_setups *setups,
-                                 const struct lint_options *options)
-{
-    bool required = options->require_checked;
-    for (size_t i = 0; i < setups->count; i++) {
-        required = required || setups->items[i]->own.require_checked;
-    }
-    return required;
-}
-
 const char *lint_setups_folder(const struct input *input)
 {
     const struct setup *const setup = input->owner;

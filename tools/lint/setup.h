@@ -31,9 +31,4 @@ size_t lint_setups_count(struct lint_setups *setups, const struct inputs *inputs
 /* The statements, for the report to tell which were of no use. */
 void lint_setups_tell(const struct lint_setups *setups, struct lint_report *report);
 
-/* What makes the exit code 1, where the command line does not say. */
-int lint_setups_fail_on(const struct lint_setups *setups, const struct lint_options *options);
-bool lint_setups_require_checked(const struct lint_setups *setups,
-                                 const struct lint_options *options);
-
 #endif /* PDL_TOOLS_LINT_SETUP_H */

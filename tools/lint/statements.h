@@ -62,8 +62,6 @@ struct lint_statements {
         struct lint_suppression *items;
         size_t count, capacity;
     } suppressions;
-    int fail_on; /* pdl_lint_level, LINT_FAIL_NEVER, or 0: it does not say */
-    bool require_checked;
 };
 
 enum { LAUNCHED_PLAIN = 1, LAUNCHED_OVERLAPPED = 2 };

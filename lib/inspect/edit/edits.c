@@ -121,19 +121,14 @@ static const char *find(const struct pdl_ptx_module *module, const struct pdl_bo
 
 /* ---- changes -------------------------------------------------------------------------------------- */
 
-static pdl_status add(struct pdl_edits *edits, struct pdl_edit edit)
+static void add(struct pdl_edits *edits, struct pdl_edit edit)
 {
-    if (edit.inserted == NULL || !PDL_ARRAY_ROOM(edits->edits, edits->count, edits->capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    edits->edits[edits->count++] = edit;
-    return PDL_SUCCESS;
+    PDL_ADD(edits->edits, edits->count, edits->capacity, edit);
 }
 
 /* Inserts up to two statements on lines of their own at a place, indented as its line is. */
-static pdl_status insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                         uint32_t function, const char *at, bool behind,
-                         const char *const *statements)
+static void insert(struct pdl_edits *edits, const struct pdl_ptx_module *module, uint32_t function,
+                   const char *at, bool behind, const char *const *statements)
 {
     const char *body = module->text + module->functions[function].body;
     const char *line = at;
@@ -165,50 +160,44 @@ static pdl_status insert(struct pdl_edits *edits, const struct pdl_ptx_module *m
                              : pdl_arena_format(&edits->arena, "%s%.*s%s", newline, width, blanks,
                                                 statement);
         }
-        if (texts[i] == NULL) {
-            return pdl_ptx_no_memory();
-        }
     }
     edit.inserted = first || behind ? pdl_arena_format(&edits->arena, "%s%s", texts[0], texts[1])
                                     : pdl_arena_format(&edits->arena, "%s%s%s%.*s", texts[0],
                                                        texts[1], newline, width, blanks);
-    edit.length = edit.inserted != NULL ? (uint32_t)strlen(edit.inserted) : 0;
-    return add(edits, edit);
+    edit.length = (uint32_t)strlen(edit.inserted);
+    add(edits, edit);
 }
 
-pdl_status pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                            const struct pdl_body *body, uint32_t function,
-                            const struct pdl_points *points, bool *found)
+bool pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
+                      const struct pdl_body *body, uint32_t function,
+                      const struct pdl_points *points)
 {
     const bool triggers = points->trigger.beside != PDL_BESIDE_NOTHING;
     const char *wait = find(module, body, points->wait);
     const char *trigger = triggers ? find(module, body, points->trigger) : NULL;
-    *found = wait != NULL && (trigger != NULL || !triggers);
-    if (!*found) {
-        return PDL_SUCCESS;
+    if (wait == NULL || (trigger == NULL && triggers)) {
+        return false;
     }
     const char *const first[2] = {wait_statement, trigger == wait ? trigger_statement : NULL};
     const char *const second[2] = {NULL, trigger_statement};
-    pdl_status status =
-        insert(edits, module, function, wait, points->wait.beside == PDL_BESIDE_BEHIND, first);
-    if (status == PDL_SUCCESS && trigger != NULL && trigger != wait) {
-        status = insert(edits, module, function, trigger,
-                        points->trigger.beside == PDL_BESIDE_BEHIND, second);
+    insert(edits, module, function, wait, points->wait.beside == PDL_BESIDE_BEHIND, first);
+    if (trigger != NULL && trigger != wait) {
+        insert(edits, module, function, trigger, points->trigger.beside == PDL_BESIDE_BEHIND,
+               second);
     }
-    return status;
+    return true;
 }
 
-pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder,
-                                   uint32_t function, uint32_t instruction, bool *found)
+bool pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder, uint32_t function,
+                             uint32_t instruction)
 {
     const char *opcode = pdl_finder_opcode(finder, instruction);
     const struct pdl_name *name =
         &finder->module->names.names[finder->body->instructions[instruction].name];
     struct pdl_edit edit = {.function = function, .inserted = ""};
     struct pdl_parts parts;
-    *found = false;
     if (opcode == NULL) {
-        return PDL_SUCCESS;
+        return false;
     }
     pdl_parts_split(&parts, name->text, name->length);
     const unsigned nc = pdl_part_find(&parts, "nc");
@@ -219,19 +208,18 @@ pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *f
         edit.at = (uint32_t)(opcode + (parts.text[nc] - name->text) - 1 - finder->module->text);
         edit.removed = 1u + parts.length[nc];
     } else {
-        return PDL_SUCCESS;
+        return false;
     }
-    *found = true;
-    return add(edits, edit);
+    add(edits, edit);
+    return true;
 }
 
-pdl_status pdl_edits_raise(struct pdl_edits *edits, const struct pdl_ptx_module *module)
+void pdl_edits_raise(struct pdl_edits *edits, const struct pdl_ptx_module *module)
 {
     struct pdl_lexer lexer;
-    pdl_status status = PDL_SUCCESS;
     pdl_lexer_start(&lexer, module->text, module->end, 1, 1);
     pdl_lexer_next(&lexer);
-    for (bool targets = false; !pdl_lexer_at_end(&lexer) && status == PDL_SUCCESS;) {
+    for (bool targets = false; !pdl_lexer_at_end(&lexer);) {
         const bool version = PDL_TOKEN_IS(&lexer, ".version");
         targets = targets || PDL_TOKEN_IS(&lexer, ".target");
         const struct pdl_token token = lexer.token;
@@ -248,15 +236,14 @@ pdl_status pdl_edits_raise(struct pdl_edits *edits, const struct pdl_ptx_module 
             edit.removed = lexer.token.length;
             edit.inserted = "7.8";
             edit.length = 3;
-            status = add(edits, edit);
+            add(edits, edit);
         } else if (targets && module->target < 90 && token.length > 3 &&
                    memcmp(token.text, "sm_", 3) == 0) {
             edit.inserted = "sm_90";
             edit.length = 5;
-            status = add(edits, edit);
+            add(edits, edit);
         }
     }
-    return status;
 }
 
 /* ---- the new text --------------------------------------------------------------------------------- */
@@ -278,19 +265,16 @@ static uint32_t lines_in(const char *text, size_t size)
     return lines;
 }
 
-pdl_status pdl_edits_apply(struct pdl_edits *edits, const char *text, size_t size, const bool *used,
-                           void (*tell)(void *context, struct pdl_edits_line line), void *context,
-                           char **made, size_t *made_size)
+char *pdl_edits_apply(struct pdl_edits *edits, const char *text, size_t size, const bool *used,
+                      void (*tell)(void *context, struct pdl_edits_line line), void *context,
+                      struct pdl_arena *arena, size_t *made_size)
 {
     size_t inserted = 0, from = 0, to = 0;
     uint32_t line = 1;
     for (uint32_t i = 0; i < edits->count; i++) {
         inserted += edits->edits[i].length;
     }
-    char *out = malloc(size + inserted + 1);
-    if (out == NULL) {
-        return pdl_ptx_no_memory();
-    }
+    char *out = pdl_arena_alloc(arena, size + inserted + 1);
     if (edits->count > 0) {
         qsort(edits->edits, edits->count, sizeof(*edits->edits), compare);
     }
@@ -319,13 +303,6 @@ pdl_status pdl_edits_apply(struct pdl_edits *edits, const char *text, size_t siz
     memcpy(out + to, text + from, size - from);
     to += size - from;
     out[to] = '\0';
-    *made = out;
     *made_size = to;
-    return PDL_SUCCESS;
-}
-
-void pdl_edits_free(struct pdl_edits *edits)
-{
-    free(edits->edits);
-    pdl_arena_free(&edits->arena);
+    return out;
 }

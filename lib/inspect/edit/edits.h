@@ -36,25 +36,24 @@ void pdl_finder_start(struct pdl_finder *finder, const struct pdl_ptx_module *mo
  * for as well. */
 const char *pdl_finder_opcode(struct pdl_finder *finder, uint32_t instruction);
 
-/* Each adds a change of a body, which `function` is the number of. *found: it was possible. */
-pdl_status pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
-                            const struct pdl_body *body, uint32_t function,
-                            const struct pdl_points *points, bool *found);
-pdl_status pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder,
-                                   uint32_t function, uint32_t instruction, bool *found);
+/* Each adds a change of a body, which `function` is the number of. False if it is not possible. */
+bool pdl_edits_insert(struct pdl_edits *edits, const struct pdl_ptx_module *module,
+                      const struct pdl_body *body, uint32_t function,
+                      const struct pdl_points *points);
+bool pdl_edits_make_coherent(struct pdl_edits *edits, struct pdl_finder *finder, uint32_t function,
+                             uint32_t instruction);
 
 /* Raises .version and .target. */
-pdl_status pdl_edits_raise(struct pdl_edits *edits, const struct pdl_ptx_module *module);
+void pdl_edits_raise(struct pdl_edits *edits, const struct pdl_ptx_module *module);
 
-/* The text with the changes of the functions that `used` says, and of the module: *made, which the caller
- * frees. Calls `tell` for each line that waits or triggers. */
+/* The text with the changes of the functions that `used` says, and of the module, in an arena.
+ * Calls `tell` for each line that waits or triggers. */
 struct pdl_edits_line {
     uint32_t function, line;
     bool triggers;
 };
-pdl_status pdl_edits_apply(struct pdl_edits *edits, const char *text, size_t size, const bool *used,
-                           void (*tell)(void *context, struct pdl_edits_line line), void *context,
-                           char **made, size_t *made_size);
-void pdl_edits_free(struct pdl_edits *edits);
+char *pdl_edits_apply(struct pdl_edits *edits, const char *text, size_t size, const bool *used,
+                      void (*tell)(void *context, struct pdl_edits_line line), void *context,
+                      struct pdl_arena *arena, size_t *made_size);
 
 #endif /* PDL_INSPECT_EDITS_H */

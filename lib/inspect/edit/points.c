@@ -165,15 +165,15 @@ static struct pdl_place_at find_trigger(struct pdl_points *points, const struct 
     return wanted == PDL_LAST_POINT ? last : trigger;
 }
 
-pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
-                           const struct pdl_cfg *cfg, int32_t trigger)
+void pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
+                     const struct pdl_cfg *cfg, int32_t trigger)
 {
     const bool places = trigger >= PDL_INSTRUMENT_TRIGGER_LAST_READ;
     points->trigger = (struct pdl_place_at){PDL_BESIDE_NOTHING, 0};
     points->trigger_count = 0;
-    if (!pdl_dominators_find(&points->before, cfg, false) ||
-        (places && !pdl_dominators_find(&points->behind, cfg, true))) {
-        return pdl_ptx_no_memory();
+    pdl_dominators_find(&points->before, cfg, false);
+    if (places) {
+        pdl_dominators_find(&points->behind, cfg, true);
     }
     const uint32_t at = wait_block(points, needs, cfg);
     points->block = at;
@@ -186,11 +186,4 @@ pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *ne
                                            ? PDL_LAST_POINT
                                            : (uint32_t)(trigger - PDL_INSTRUMENT_TRIGGER_POINT));
     }
-    return PDL_SUCCESS;
-}
-
-void pdl_points_free(struct pdl_points *points)
-{
-    pdl_dominators_free(&points->before);
-    pdl_dominators_free(&points->behind);
 }

@@ -31,8 +31,7 @@ struct pdl_points {
 
 /* Finds both; `beside` is PDL_BESIDE_NOTHING where there is none. `trigger` is as in pdl_instrument_options.
  * `behind` is found where the trigger needs it. */
-pdl_status pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
-                           const struct pdl_cfg *cfg, int32_t trigger);
-void pdl_points_free(struct pdl_points *points);
+void pdl_points_find(struct pdl_points *points, const struct pdl_needs *needs,
+                     const struct pdl_cfg *cfg, int32_t trigger);
 
 #endif /* PDL_INSPECT_POINTS_H */

@@ -78,25 +78,16 @@ void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module,
     }
 }
 
-pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module)
+void pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module)
 {
     const size_t count = (size_t)module->function_count + 1;
     while (reach->count > 0) {
         reach->seen[reach->reached[--reach->count]] = false;
     }
     if (reach->seen_capacity > 0) {
-        return PDL_SUCCESS;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(reach->reached, count, reach->reached_capacity) ||
-        !PDL_ARRAY_RESERVE(reach->seen, count, reach->seen_capacity)) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for the calls of a text");
-    }
+    PDL_RESERVE(reach->reached, count, reach->reached_capacity);
+    PDL_RESERVE(reach->seen, count, reach->seen_capacity);
     memset(reach->seen, 0, count * sizeof(*reach->seen));
-    return PDL_SUCCESS;
-}
-
-void pdl_reach_free(struct pdl_reach *reach)
-{
-    free(reach->seen);
-    free(reach->reached);
 }

@@ -23,7 +23,6 @@ void pdl_reach_add(struct pdl_reach *reach, const struct pdl_ptx_module *module,
                    unsigned *found);
 
 /* Makes room for the functions of a text and clears; it is always of the same text. */
-pdl_status pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module);
-void pdl_reach_free(struct pdl_reach *reach);
+void pdl_reach_clear(struct pdl_reach *reach, const struct pdl_ptx_module *module);
 
 #endif /* PDL_INSPECT_REACH_H */

@@ -518,7 +518,7 @@ void pdl_flow_decide_needs(const struct pdl_flow *flow, uint32_t decision, bool 
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-bool pdl_flow_start_barriers(struct pdl_flow *flow)
+void pdl_flow_start_barriers(struct pdl_flow *flow)
 {
     const size_t blocks = flow->cfg->block_count;
     const struct pdl_ptx_function *const function = flow->body->function;
@@ -529,19 +529,15 @@ bool pdl_flow_start_barriers(struct pdl_flow *flow)
     for (uint32_t i = 0; i < flow->decision_count; i++) {
         flow->decisions[i].need = PDL_NEEDS_NEVER;
     }
-    if (!PDL_ARRAY_RESERVE(flow->reach, blocks, flow->reach_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(flow->reach, blocks, flow->reach_capacity);
     memset(flow->reach, 0, blocks);
     if (!flow->counted && !flow->mbarriers.waits) {
-        return true;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(flow->ahead, blocks, flow->ahead_capacity) ||
-        !PDL_ARRAY_RESERVE(flow->meets, blocks, flow->meet_capacity) ||
-        !PDL_ARRAY_RESERVE(flow->taken, flow->cfg->successor_count, flow->taken_capacity) ||
-        !PDL_ARRAY_RESERVE(flow->barriers, flow->body->instruction_count, flow->barrier_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(flow->ahead, blocks, flow->ahead_capacity);
+    PDL_RESERVE(flow->meets, blocks, flow->meet_capacity);
+    PDL_RESERVE(flow->taken, flow->cfg->successor_count, flow->taken_capacity);
+    PDL_RESERVE(flow->barriers, flow->body->instruction_count, flow->barrier_capacity);
     for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
         if (is_barrier(&flow->body->instructions[i])) {
             flow->barriers[i] = barriers_of(flow, &flow->body->instructions[i]);
@@ -549,7 +545,6 @@ bool pdl_flow_start_barriers(struct pdl_flow *flow)
     }
     memset(flow->ahead, 0, blocks * sizeof(*flow->ahead));
     memset(flow->meets, 0, blocks * sizeof(*flow->meets));
-    return true;
 }
 
 static void decide_needs(struct pdl_flow *flow)

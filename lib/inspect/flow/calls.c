@@ -63,7 +63,7 @@ static void mark_behind(struct pdl_flow *flow, uint32_t block, uint32_t *queued)
     }
 }
 
-bool pdl_flow_find_unknown(struct pdl_flow *flow)
+void pdl_flow_find_unknown(struct pdl_flow *flow)
 {
     const uint32_t count = flow->cfg->block_count;
     uint32_t queued = 0;
@@ -72,11 +72,9 @@ bool pdl_flow_find_unknown(struct pdl_flow *flow)
         some = calls_unknown(flow, i);
     }
     if (!some) {
-        return true;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(flow->behind_wait, count, flow->behind_wait_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(flow->behind_wait, count, flow->behind_wait_capacity);
     memset(flow->behind_wait, 0, count);
     for (uint32_t i = 0; i < count; i++) {
         if (waits_here(flow, i)) {
@@ -86,7 +84,6 @@ bool pdl_flow_find_unknown(struct pdl_flow *flow)
     while (queued > 0) {
         mark_behind(flow, flow->queue[--queued], &queued);
     }
-    return true;
 }
 
 /* Whether code that a block calls and that is not here may be what waits: no wait can be reached

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/cfg.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* More than any body that does not repeat large tables of branch targets. */
@@ -62,26 +61,21 @@ static void mark_leaders(struct pdl_cfg *cfg, const struct pdl_body *body)
     }
 }
 
-static bool add_block(struct pdl_cfg *cfg, uint32_t first)
+static void add_block(struct pdl_cfg *cfg, uint32_t first)
 {
-    if (!PDL_ARRAY_ROOM(cfg->blocks, cfg->block_count, cfg->block_capacity)) {
-        return false;
-    }
-    cfg->blocks[cfg->block_count++] = (struct pdl_block){.first = first, .branch = PDL_NONE};
-    return true;
+    PDL_ADD(cfg->blocks, cfg->block_count, cfg->block_capacity,
+            (struct pdl_block){.first = first, .branch = PDL_NONE});
 }
 
-static bool add_successor(struct pdl_cfg *cfg, struct pdl_block *block, uint32_t successor)
+static void add_successor(struct pdl_cfg *cfg, const struct pdl_body *body, struct pdl_block *block,
+                          uint32_t successor)
 {
     if (cfg->successor_count == EDGES_MAX) {
-        return false;
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, body->function->line, body->function->column,
+                 "the function has more than %u branches", EDGES_MAX);
     }
-    if (!PDL_ARRAY_ROOM(cfg->successors, cfg->successor_count, cfg->successor_capacity)) {
-        return false;
-    }
-    cfg->successors[cfg->successor_count++] = successor;
+    PDL_ADD(cfg->successors, cfg->successor_count, cfg->successor_capacity, successor);
     block->successor_count++;
-    return true;
 }
 
 static bool no_return(const struct pdl_ptx_module *module, const struct pdl_instruction *call)
@@ -91,8 +85,21 @@ static bool no_return(const struct pdl_ptx_module *module, const struct pdl_inst
     return callee != NULL && callee->no_return;
 }
 
+/* To the next block; in front of a guarded instruction into it, or around it. */
+static void go_on(struct pdl_cfg *cfg, const struct pdl_body *body, struct pdl_block *block,
+                  uint32_t next)
+{
+    const struct pdl_block *behind = &cfg->blocks[next];
+    add_successor(cfg, body, block, next);
+    if (body->instruction_count > 0 && behind->count == 1 &&
+        alone_if_guarded(&body->instructions[behind->first])) {
+        block->branch = behind->first;
+        add_successor(cfg, body, block, next + 1);
+    }
+}
+
 /* Where a block's last instruction leads. `next` is the block behind it. */
-static bool connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
+static void connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
                     const struct pdl_body *body, uint32_t index)
 {
     struct pdl_block *block = &cfg->blocks[index];
@@ -103,22 +110,19 @@ static bool connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
     block->first_successor = cfg->successor_count;
     if (index == cfg->block_count - 1) {
         block->exits = true;
-        return true;
+        return;
     }
     const bool guarded = last != NULL && last->guard != PDL_NONE;
     const uint32_t last_index = block->first + block->count - 1;
     if (op == PDL_OP_BRANCH) {
         for (uint32_t i = 0; i < last->operand_count; i++) {
             const struct pdl_operand *operand = &body->operands[last->first_operand + i];
-            if (operand->kind == PDL_OPERAND_TARGET &&
-                !add_successor(cfg, block, cfg->block_of[operand->symbol])) {
-                return false;
+            if (operand->kind == PDL_OPERAND_TARGET) {
+                add_successor(cfg, body, block, cfg->block_of[operand->symbol]);
             }
         }
         block->branch = guarded ? last_index : PDL_NONE;
-        return !guarded || add_successor(cfg, block, next);
-    }
-    if (op == PDL_OP_BRANCH_TABLE) {
+    } else if (op == PDL_OP_BRANCH_TABLE) {
         block->branch = last_index;
         for (uint32_t i = 0; i < last->operand_count; i++) {
             const struct pdl_operand *operand = &body->operands[last->first_operand + i];
@@ -127,37 +131,27 @@ static bool connect(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
             }
             const struct pdl_target_list *list = &body->lists[operand->symbol];
             for (uint32_t j = 0; j < list->count; j++) {
-                if (!add_successor(cfg, block,
-                                   cfg->block_of[body->targets[list->first + j].symbol])) {
-                    return false;
-                }
+                add_successor(cfg, body, block,
+                              cfg->block_of[body->targets[list->first + j].symbol]);
             }
         }
-        return !guarded || add_successor(cfg, block, next);
-    }
-    if (op == PDL_OP_RETURN || op == PDL_OP_EXIT || op == PDL_OP_TRAP) {
+    } else if (op == PDL_OP_RETURN || op == PDL_OP_EXIT || op == PDL_OP_TRAP) {
         block->exits = op != PDL_OP_TRAP;
         block->branch = guarded ? last_index : PDL_NONE;
-        return !guarded || add_successor(cfg, block, next);
+    } else {
+        if (op != PDL_OP_CALL || !no_return(module, last)) {
+            go_on(cfg, body, block, next);
+        }
+        return;
     }
-    if (op == PDL_OP_CALL && no_return(module, last)) {
-        return true;
+    if (guarded) {
+        add_successor(cfg, body, block, next);
     }
-    /* In front of a guarded instruction: into it, or around it. */
-    const struct pdl_block *behind = &cfg->blocks[next];
-    if (body->instruction_count > 0 && behind->count == 1 &&
-        alone_if_guarded(&body->instructions[behind->first])) {
-        block->branch = behind->first;
-        return add_successor(cfg, block, next) && add_successor(cfg, block, next + 1);
-    }
-    return add_successor(cfg, block, next);
 }
 
-static bool find_predecessors(struct pdl_cfg *cfg)
+static void find_predecessors(struct pdl_cfg *cfg)
 {
-    if (!PDL_ARRAY_RESERVE(cfg->predecessors, cfg->successor_count, cfg->predecessor_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(cfg->predecessors, cfg->successor_count, cfg->predecessor_capacity);
     for (uint32_t i = 0; i < cfg->successor_count; i++) {
         cfg->blocks[cfg->successors[i]].predecessor_count++;
     }
@@ -174,18 +168,14 @@ static bool find_predecessors(struct pdl_cfg *cfg)
             cfg->predecessors[to->first_predecessor + to->predecessor_count++] = i;
         }
     }
-    return true;
 }
 
 /* Tarjan's strongly connected components, without recursion: a block is in a loop if its component
  * has more than one block, or an edge to itself. */
-static bool find_loops(struct pdl_cfg *cfg)
+static void find_loops(struct pdl_cfg *cfg)
 {
     const uint32_t count = cfg->block_count;
-    uint32_t *memory = calloc((size_t)count * 5, sizeof(*memory));
-    if (memory == NULL) {
-        return false;
-    }
+    uint32_t *memory = pdl_take((size_t)count * 5, sizeof(*memory));
     uint32_t *number = memory;      /* from 1; 0: not seen */
     uint32_t *low = memory + count; /* 0 once its component is known */
     uint32_t *edge = memory + 2 * (size_t)count;
@@ -225,52 +215,34 @@ static bool find_loops(struct pdl_cfg *cfg)
             } while (member != at);
         }
     }
-    free(memory);
-    return true;
+    pdl_give_back(memory);
 }
 
-pdl_status pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
-                         const struct pdl_body *body)
+void pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
+                   const struct pdl_body *body)
 {
     const uint32_t count = body->instruction_count;
     cfg->block_count = cfg->successor_count = 0;
-    if (!PDL_ARRAY_RESERVE(cfg->block_of, (size_t)count + 1, cfg->block_of_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(cfg->block_of, (size_t)count + 1, cfg->block_of_capacity);
     memset(cfg->block_of, 0, ((size_t)count + 1) * sizeof(*cfg->block_of));
     mark_leaders(cfg, body);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t mark = cfg->block_of[i];
-        if (mark == 2 && !add_block(cfg, i)) {
-            return pdl_ptx_no_memory();
+        if (mark == 2) {
+            add_block(cfg, i);
         }
-        if (mark != 0 && !add_block(cfg, i)) {
-            return pdl_ptx_no_memory();
+        if (mark != 0) {
+            add_block(cfg, i);
         }
         /* A label in front of a guarded instruction means the block that decides. */
         cfg->block_of[i] = cfg->block_count - (mark == 2 ? 2 : 1);
         cfg->blocks[cfg->block_count - 1].count++;
     }
     cfg->block_of[count] = cfg->block_count;
-    if (!add_block(cfg, count)) { /* the end of the body is an exit */
-        return pdl_ptx_no_memory();
-    }
+    add_block(cfg, count); /* the end of the body is an exit */
     for (uint32_t i = 0; i < cfg->block_count; i++) {
-        if (!connect(cfg, module, body, i)) {
-            return cfg->successor_count == EDGES_MAX
-                       ? pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, body->function->line,
-                                          body->function->column,
-                                          "the function has more than %u branches", EDGES_MAX)
-                       : pdl_ptx_no_memory();
-        }
+        connect(cfg, module, body, i);
     }
-    return find_predecessors(cfg) && find_loops(cfg) ? PDL_SUCCESS : pdl_ptx_no_memory();
-}
-
-void pdl_cfg_free(struct pdl_cfg *cfg)
-{
-    free(cfg->blocks);
-    free(cfg->successors);
-    free(cfg->predecessors);
-    free(cfg->block_of);
+    find_predecessors(cfg);
+    find_loops(cfg);
 }

@@ -28,8 +28,7 @@ struct pdl_cfg {
 };
 
 /* Builds the graph of a body. Block 0 is the entry. The arrays are used again. */
-pdl_status pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
-                         const struct pdl_body *body);
-void pdl_cfg_free(struct pdl_cfg *cfg);
+void pdl_cfg_build(struct pdl_cfg *cfg, const struct pdl_ptx_module *module,
+                   const struct pdl_body *body);
 
 #endif /* PDL_INSPECT_CFG_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/conditions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is kept of a body, of all its blocks together; larger ones track fewer registers. */
@@ -10,9 +9,9 @@
 #define JOINS_WIDEN 4
 #define JOINS_MAX   12
 
-pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
-                                const struct pdl_ptx_module *module, const struct pdl_body *body,
-                                const struct pdl_cfg *cfg, const struct pdl_values *values)
+void pdl_conditions_start(struct pdl_conditions *conditions, const struct pdl_ptx_module *module,
+                          const struct pdl_body *body, const struct pdl_cfg *cfg,
+                          const struct pdl_values *values)
 {
     const uint32_t room = FACTS_MAX / (cfg->block_count + 1);
     conditions->module = module;
@@ -23,22 +22,8 @@ pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
     conditions->settled = false;
     conditions->invariant = 0;
     conditions->limit = room < PDL_TRACKED_MAX ? room : PDL_TRACKED_MAX;
-    if (!PDL_ARRAY_RESERVE(conditions->tracked, (size_t)body->symbol_count + 1,
-                           conditions->tracked_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(conditions->tracked, (size_t)body->symbol_count + 1, conditions->tracked_capacity);
     memset(conditions->tracked, 0, (size_t)body->symbol_count + 1);
-    return PDL_SUCCESS;
-}
-
-void pdl_conditions_free(struct pdl_conditions *conditions)
-{
-    free(conditions->tracked);
-    free(conditions->facts);
-    free(conditions->set);
-    free(conditions->fresh);
-    free(conditions->joins);
-    free(conditions->definitions);
 }
 
 /* ---- what follows from what ----------------------------------------------------------------------- */
@@ -309,7 +294,7 @@ void pdl_conditions_again(struct pdl_conditions *conditions)
 }
 
 /* Adds the tracked registers that an instruction defines. */
-static bool add_definitions(struct pdl_conditions *conditions, uint32_t index)
+static void add_definitions(struct pdl_conditions *conditions, uint32_t index)
 {
     const struct pdl_instruction *instruction = &conditions->body->instructions[index];
     unsigned element = 0;
@@ -328,16 +313,13 @@ static bool add_definitions(struct pdl_conditions *conditions, uint32_t index)
         if (number == 0 || (conditions->invariant & pdl_tracked_bit(number - 1))) {
             continue;
         }
-        if (!PDL_ARRAY_ROOM(conditions->definitions, conditions->definition_count,
-                            conditions->definition_capacity)) {
-            return false;
-        }
-        conditions->definitions[conditions->definition_count++] = (struct pdl_definition){
-            .instruction = index,
-            .number = number - 1,
-            .formula = pdl_formula_read(conditions->module, conditions->body, instruction, own)};
+        PDL_ADD(
+            conditions->definitions, conditions->definition_count, conditions->definition_capacity,
+            (struct pdl_definition){.instruction = index,
+                                    .number = number - 1,
+                                    .formula = pdl_formula_read(
+                                        conditions->module, conditions->body, instruction, own)});
     }
-    return true;
 }
 
 /* The next instruction that defines a tracked register which may change; PDL_NONE behind the last.
@@ -362,7 +344,7 @@ static uint32_t next_definition(const struct pdl_conditions *conditions, uint32_
 }
 
 /* Finds what defines the tracked registers, and what they are made of. */
-static bool find_definitions(struct pdl_conditions *conditions)
+static void find_definitions(struct pdl_conditions *conditions)
 {
     uint32_t next[PDL_TRACKED_MAX];
     uint32_t instruction;
@@ -372,9 +354,7 @@ static bool find_definitions(struct pdl_conditions *conditions)
         next[i] = conditions->values->first_definition[conditions->symbols[i] + (changes ? 0 : 1)];
     }
     while ((instruction = next_definition(conditions, next)) != PDL_NONE) {
-        if (!add_definitions(conditions, instruction)) {
-            return false;
-        }
+        add_definitions(conditions, instruction);
     }
     for (uint32_t i = 0; i < conditions->count; i++) {
         const struct pdl_formula *formula = &conditions->formulas[i];
@@ -384,28 +364,23 @@ static bool find_definitions(struct pdl_conditions *conditions)
             conditions->parts[i] |= term != 0 ? pdl_tracked_bit(term - 1) : 0;
         }
     }
-    return true;
 }
 
-pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both)
+void pdl_conditions_ready(struct pdl_conditions *conditions, bool both)
 {
     conditions->both =
         both && (size_t)conditions->cfg->block_count * 2 * conditions->count <= FACTS_MAX;
     const size_t count = kept_blocks(conditions);
     if (conditions->count == 0) {
-        return PDL_SUCCESS;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(conditions->facts, count * conditions->count,
-                           conditions->fact_capacity) ||
-        !PDL_ARRAY_RESERVE(conditions->set, count, conditions->set_capacity) ||
-        !PDL_ARRAY_RESERVE(conditions->fresh, count, conditions->fresh_capacity) ||
-        !PDL_ARRAY_RESERVE(conditions->joins, count, conditions->join_capacity) ||
-        !find_definitions(conditions)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(conditions->facts, count * conditions->count, conditions->fact_capacity);
+    PDL_RESERVE(conditions->set, count, conditions->set_capacity);
+    PDL_RESERVE(conditions->fresh, count, conditions->fresh_capacity);
+    PDL_RESERVE(conditions->joins, count, conditions->join_capacity);
+    find_definitions(conditions);
     find_entry(conditions);
     pdl_conditions_again(conditions);
-    return PDL_SUCCESS;
 }
 
 bool pdl_conditions_is_invariant(const struct pdl_conditions *conditions, uint32_t symbol)

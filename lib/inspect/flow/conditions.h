@@ -58,9 +58,9 @@ struct pdl_conditions {
 };
 
 /* Starts with nothing tracked. The arrays are used again. */
-pdl_status pdl_conditions_start(struct pdl_conditions *conditions,
-                                const struct pdl_ptx_module *module, const struct pdl_body *body,
-                                const struct pdl_cfg *cfg, const struct pdl_values *values);
+void pdl_conditions_start(struct pdl_conditions *conditions, const struct pdl_ptx_module *module,
+                          const struct pdl_body *body, const struct pdl_cfg *cfg,
+                          const struct pdl_values *values);
 
 /* Tracks a register and those that its value is made of. */
 void pdl_conditions_track(struct pdl_conditions *conditions, uint32_t symbol);
@@ -70,11 +70,10 @@ void pdl_conditions_track_related(struct pdl_conditions *conditions, uint32_t sy
 
 /* Makes room for what is known at each block, of threads that have waited too if `both`, and finds what
  * is known at the body's entry, after the last register was added. */
-pdl_status pdl_conditions_ready(struct pdl_conditions *conditions, bool both);
+void pdl_conditions_ready(struct pdl_conditions *conditions, bool both);
 
 /* Forgets what is known at the blocks, but not at the entry. */
 void pdl_conditions_again(struct pdl_conditions *conditions);
-void pdl_conditions_free(struct pdl_conditions *conditions);
 
 /* Says that a predicate has a value wherever it is the same for a thread throughout; before the flow
  * runs. False if it is not, or if that contradicts what is known. */

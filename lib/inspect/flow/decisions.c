@@ -130,19 +130,15 @@ static uint8_t edge_facts(const struct pdl_flow *flow, const struct pdl_block *b
                : PDL_BLOCK_MAY_NOT_WAIT;
 }
 
-static bool add_decision(struct pdl_flow *flow, struct pdl_decision decision)
+static void add_decision(struct pdl_flow *flow, struct pdl_decision decision)
 {
-    if (!PDL_ARRAY_ROOM(flow->decisions, flow->decision_count, flow->decision_capacity)) {
-        return false;
-    }
-    flow->decisions[flow->decision_count++] = decision;
+    PDL_ADD(flow->decisions, flow->decision_count, flow->decision_capacity, decision);
     if (flow->decision_of[decision.block] == 0) {
         flow->decision_of[decision.block] = flow->decision_count;
     }
-    return true;
 }
 
-bool pdl_flow_find_decisions(struct pdl_flow *flow)
+void pdl_flow_find_decisions(struct pdl_flow *flow)
 {
     for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
         const struct pdl_block *block = &flow->cfg->blocks[i];
@@ -162,9 +158,7 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
                                ? pdl_arguments_depend(flow->values, flow->body, last)
                                : summary->depends,
                 .call = true};
-            if (!add_decision(flow, decision)) {
-                return false;
-            }
+            add_decision(flow, decision);
             continue;
         }
         if (edges < 2) {
@@ -189,12 +183,9 @@ bool pdl_flow_find_decisions(struct pdl_flow *flow)
                                                   .depends = depends,
                                                   .never = never,
                                                   .data = (depends & PDL_DEPENDS_MEMORY) != 0};
-            if (!add_decision(flow, decision)) {
-                return false;
-            }
+            add_decision(flow, decision);
         }
     }
-    return true;
 }
 
 /* By halves: those of a block follow one another in the order of their edges. */

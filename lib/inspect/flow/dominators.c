@@ -2,7 +2,6 @@
 /* The algorithm of Lengauer and Tarjan, with path compression: its time grows with n log n for any graph. */
 #include "inspect/flow/dominators.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct graph {
@@ -140,24 +139,22 @@ static void lay_out(struct pdl_dominators *dominators)
     }
 }
 
-bool pdl_dominators_find(struct pdl_dominators *dominators, const struct pdl_cfg *cfg,
+void pdl_dominators_find(struct pdl_dominators *dominators, const struct pdl_cfg *cfg,
                          bool backward)
 {
     const struct graph graph = {cfg, backward};
     const uint32_t nodes = cfg->block_count + 1;
-    if (!PDL_ARRAY_RESERVE(dominators->parent, nodes, dominators->parent_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->number, nodes, dominators->number_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->size, nodes, dominators->size_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->first, nodes, dominators->first_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->found_from, nodes, dominators->found_from_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->ancestor, nodes, dominators->ancestor_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->label, nodes, dominators->label_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->semi, nodes, dominators->semi_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->bucket, nodes, dominators->bucket_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->next, nodes, dominators->next_capacity) ||
-        !PDL_ARRAY_RESERVE(dominators->order, nodes, dominators->order_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(dominators->parent, nodes, dominators->parent_capacity);
+    PDL_RESERVE(dominators->number, nodes, dominators->number_capacity);
+    PDL_RESERVE(dominators->size, nodes, dominators->size_capacity);
+    PDL_RESERVE(dominators->first, nodes, dominators->first_capacity);
+    PDL_RESERVE(dominators->found_from, nodes, dominators->found_from_capacity);
+    PDL_RESERVE(dominators->ancestor, nodes, dominators->ancestor_capacity);
+    PDL_RESERVE(dominators->label, nodes, dominators->label_capacity);
+    PDL_RESERVE(dominators->semi, nodes, dominators->semi_capacity);
+    PDL_RESERVE(dominators->bucket, nodes, dominators->bucket_capacity);
+    PDL_RESERVE(dominators->next, nodes, dominators->next_capacity);
+    PDL_RESERVE(dominators->order, nodes, dominators->order_capacity);
     memset(dominators->number, 0, nodes * sizeof(*dominators->number));
     memset(dominators->next, 0, nodes * sizeof(*dominators->next));
     dominators->count = 0;
@@ -171,20 +168,4 @@ bool pdl_dominators_find(struct pdl_dominators *dominators, const struct pdl_cfg
     }
     find_parents(dominators, &graph);
     lay_out(dominators);
-    return true;
-}
-
-void pdl_dominators_free(struct pdl_dominators *dominators)
-{
-    free(dominators->parent);
-    free(dominators->number);
-    free(dominators->size);
-    free(dominators->first);
-    free(dominators->found_from);
-    free(dominators->ancestor);
-    free(dominators->label);
-    free(dominators->semi);
-    free(dominators->bucket);
-    free(dominators->next);
-    free(dominators->order);
 }

@@ -20,8 +20,8 @@ struct pdl_dominators {
     size_t order_capacity;
 };
 
-/* Finds them; false if there is no memory. The arrays are used again. */
-bool pdl_dominators_find(struct pdl_dominators *dominators, const struct pdl_cfg *cfg,
+/* Finds them. The arrays are used again. */
+void pdl_dominators_find(struct pdl_dominators *dominators, const struct pdl_cfg *cfg,
                          bool backward);
 
 static inline bool pdl_dominators_reach(const struct pdl_dominators *dominators, uint32_t node)
@@ -45,7 +45,5 @@ static inline uint32_t pdl_dominators_meet(const struct pdl_dominators *dominato
     }
     return a;
 }
-
-void pdl_dominators_free(struct pdl_dominators *dominators);
 
 #endif /* PDL_INSPECT_DOMINATORS_H */

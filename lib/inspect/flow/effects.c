@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/effects.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/ptx/places.h"
@@ -74,14 +73,11 @@ static bool same_effect(const struct pdl_effect *a, const struct pdl_effect *b)
            same_place(a, b);
 }
 
-static bool grow_slots(struct pdl_effects *effects)
+static void grow_slots(struct pdl_effects *effects)
 {
     const uint32_t count = effects->slot_count == 0 ? 64 : effects->slot_count * 2;
-    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    free(effects->slots);
+    uint32_t *slots = pdl_take(count, sizeof(*slots));
+    pdl_give_back(effects->slots);
     effects->slots = slots;
     effects->slot_count = count;
     for (uint32_t i = 0; i < effects->effect_count; i++) {
@@ -91,15 +87,13 @@ static bool grow_slots(struct pdl_effects *effects)
         }
         slots[at & (count - 1)] = i + 1;
     }
-    return true;
 }
 
-static pdl_status add(struct collection *collection, const struct pdl_effect *effect,
-                      uint32_t decision)
+static void add(struct collection *collection, const struct pdl_effect *effect, uint32_t decision)
 {
     struct pdl_effects *effects = collection->effects;
-    if (effects->effect_count >= effects->slot_count / 2 && !grow_slots(effects)) {
-        return pdl_ptx_no_memory();
+    if (effects->effect_count >= effects->slot_count / 2) {
+        grow_slots(effects);
     }
     uint32_t *slot;
     for (uint64_t at = hash_of(effect, decision);; at++) {
@@ -110,23 +104,19 @@ static pdl_status add(struct collection *collection, const struct pdl_effect *ef
         struct pdl_effect *other = &effects->effects[*slot - 1];
         if (effects->decisions[*slot - 1] == decision && same_effect(other, effect)) {
             other->count += effect->count;
-            return PDL_SUCCESS;
+            return;
         }
     }
     if (effects->effect_count == collection->limit) {
         effects->cut = true;
-        return PDL_SUCCESS;
+        return;
     }
-    if (!PDL_ARRAY_ROOM(effects->effects, effects->effect_count, effects->effect_capacity) ||
-        !PDL_ARRAY_RESERVE(effects->decisions, (size_t)effects->effect_count + 1,
-                           effects->decision_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(effects->effects, (size_t)effects->effect_count + 1, effects->effect_capacity);
+    PDL_RESERVE(effects->decisions, (size_t)effects->effect_count + 1, effects->decision_capacity);
     effects->effects[effects->effect_count] = *effect;
     effects->decisions[effects->effect_count] = decision;
     effects->effect_count++;
     *slot = effects->effect_count;
-    return PDL_SUCCESS;
 }
 
 /* ---- what an instruction does ----------------------------------------------------------------------- */
@@ -139,21 +129,19 @@ static bool may_be_global(const struct pdl_value *address)
 }
 
 /* Says which barrier does not order those who come to a point. */
-static bool name_barrier(struct collection *collection, const struct pdl_point *point,
+static void name_barrier(struct collection *collection, const struct pdl_point *point,
                          struct pdl_effect *effect)
 {
     if (point->missed == 0 || !(point->states & PDL_STATE_DECIDED)) {
-        return true;
+        return;
     }
     const struct pdl_instruction *barrier =
         &collection->flow->body->instructions[point->missed - 1];
     uint32_t count;
-    bool ok;
     const pdl_inspect_place *const *places =
-        pdl_places_chain(collection->module, collection->flow->body, barrier->place, &count, &ok);
+        pdl_places_chain(collection->module, collection->flow->body, barrier->place, &count);
     effect->why = point->why;
-    effect->barrier_line = !ok ? 0 : count > 0 ? places[count - 1]->line : barrier->line;
-    return ok;
+    effect->barrier_line = count > 0 ? places[count - 1]->line : barrier->line;
 }
 
 static void touch(struct collection *collection, const struct pdl_point *point)
@@ -197,17 +185,16 @@ static bool follows_leader(const struct pdl_flow *flow, const struct pdl_point *
     return follows;
 }
 
-static pdl_status access(struct collection *collection, const struct site *site, uint8_t kind,
-                         unsigned slot)
+static void access(struct collection *collection, const struct site *site, uint8_t kind,
+                   unsigned slot)
 {
     const struct pdl_flow *flow = collection->flow;
     const struct pdl_instruction *instruction = site->instruction;
     const struct pdl_operand *operand = pdl_address_operand(flow->body, instruction, slot);
-    bool ok;
     /* A kernel that never waits gets no findings for its accesses. */
     const bool only_whether = flow->body->function->is_entry && !flow->waits;
     if (operand == NULL || (only_whether && collection->effects->touches)) {
-        return PDL_SUCCESS;
+        return;
     }
     struct pdl_effect effect = {
         .kind = kind,
@@ -234,23 +221,21 @@ static pdl_status access(struct collection *collection, const struct site *site,
          !effect.copies) ||
         (effect.non_coherent && pdl_effects_in_own_table(collection->module, &effect.address));
     if (constant || (any_space && !may_be_global(&effect.address))) {
-        return PDL_SUCCESS;
+        return;
     }
     collection->effects->touches = true;
     if (only_whether) {
-        return PDL_SUCCESS;
+        return;
     }
     /* After the wait only what is non-coherent is of interest. */
     if (!(effect.states & PDL_STATE_NOT_WAITED) && !effect.non_coherent) {
-        return PDL_SUCCESS;
+        return;
     }
-    effect.places = pdl_places_chain(collection->module, flow->body, instruction->place,
-                                     &effect.place_count, &ok);
-    if (!ok || !name_barrier(collection, &site->point, &effect)) {
-        return pdl_ptx_no_memory();
-    }
+    effect.places =
+        pdl_places_chain(collection->module, flow->body, instruction->place, &effect.place_count);
+    name_barrier(collection, &site->point, &effect);
     touch(collection, &site->point);
-    return add(collection, &effect, site->point.decision);
+    add(collection, &effect, site->point.decision);
 }
 
 static void mention(struct pdl_mention *mention, const struct pdl_instruction *instruction)
@@ -296,9 +281,8 @@ static uint8_t states_at_call(const struct pdl_flow *flow, const struct pdl_effe
 }
 
 /* A call before the wait of what cannot be followed, or not to its end. */
-static pdl_status mention_call(struct collection *collection, const struct site *site, uint8_t kind)
+static void mention_call(struct collection *collection, const struct site *site, uint8_t kind)
 {
-    bool ok;
     struct pdl_effect effect = {
         .kind = kind,
         .states = site->point.states,
@@ -309,11 +293,11 @@ static pdl_status mention_call(struct collection *collection, const struct site 
         .count = 1,
     };
     if (!(effect.states & PDL_STATE_NOT_WAITED)) {
-        return PDL_SUCCESS;
+        return;
     }
     effect.places = pdl_places_chain(collection->module, collection->flow->body,
-                                     site->instruction->place, &effect.place_count, &ok);
-    return ok ? add(collection, &effect, site->point.decision) : pdl_ptx_no_memory();
+                                     site->instruction->place, &effect.place_count);
+    add(collection, &effect, site->point.decision);
 }
 
 /* Whether a function's effect came through this very call before: it is recursive. */
@@ -337,19 +321,19 @@ static void know_unknown(struct pdl_effects *effects, uint32_t name)
     effects->unknown = true;
 }
 
-static pdl_status call(struct collection *collection, const struct site *site, bool in_loop)
+static void call(struct collection *collection, const struct site *site, bool in_loop)
 {
     const struct pdl_flow *flow = collection->flow;
     const struct pdl_instruction *instruction = site->instruction;
-    bool harmless, ok;
-    pdl_status status = PDL_SUCCESS;
+    bool harmless;
     const struct pdl_summary *summary = pdl_flow_callee(collection->module, instruction, &harmless);
     if (summary == NULL) {
         if (harmless) {
-            return PDL_SUCCESS;
+            return;
         }
         know_unknown(collection->effects, instruction->callee);
-        return mention_call(collection, site, PDL_EFFECT_UNKNOWN_CALL);
+        mention_call(collection, site, PDL_EFFECT_UNKNOWN_CALL);
+        return;
     }
     if (summary->unknown) {
         know_unknown(collection->effects, summary->unknown_name);
@@ -364,12 +348,12 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         trigger(collection, site, summary->triggers_unwaited);
     }
     if (summary->cut) {
-        status = mention_call(collection, site, PDL_EFFECT_CUT_CALL);
+        mention_call(collection, site, PDL_EFFECT_CUT_CALL);
     }
-    if (status == PDL_SUCCESS && (instruction->called_is & PDL_CALLED_GUESSED)) {
-        status = mention_call(collection, site, PDL_EFFECT_GUESSED_CALL);
+    if (instruction->called_is & PDL_CALLED_GUESSED) {
+        mention_call(collection, site, PDL_EFFECT_GUESSED_CALL);
     }
-    for (uint32_t i = 0; i < summary->effect_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < summary->effect_count; i++) {
         struct pdl_effect effect = summary->effects[i];
         struct pdl_point point = site->point;
         pdl_flow_pass_phases(flow, summary->effects[i].phases, &point);
@@ -385,8 +369,8 @@ static pdl_status call(struct collection *collection, const struct site *site, b
                 continue;
             }
         }
-        if (effect.why == PDL_BARRIER_NONE_PASSED && !name_barrier(collection, &point, &effect)) {
-            return pdl_ptx_no_memory();
+        if (effect.why == PDL_BARRIER_NONE_PASSED) {
+            name_barrier(collection, &point, &effect);
         }
         effect.waits_later = effect.waits_later || site->waits_later;
         effect.divergence = pdl_flow_divergence_at_call(flow, instruction, effect.divergence);
@@ -408,47 +392,42 @@ static pdl_status call(struct collection *collection, const struct site *site, b
         if (effect.place_count > 0 && instruction->place != PDL_NONE) {
             uint32_t count;
             const pdl_inspect_place *const *around =
-                pdl_places_chain(collection->module, flow->body, instruction->place, &count, &ok);
-            if (ok && !calls_again(&effect, around, count)) {
+                pdl_places_chain(collection->module, flow->body, instruction->place, &count);
+            if (!calls_again(&effect, around, count)) {
                 effect.places =
                     pdl_places_join(&collection->module->inspection->arena, effect.places,
                                     effect.place_count, around, count, &effect.place_count);
             }
-            if (!ok || effect.places == NULL) {
-                return pdl_ptx_no_memory();
-            }
         }
-        status = add(collection, &effect, site->point.decision);
+        add(collection, &effect, site->point.decision);
     }
-    return status;
 }
 
-static pdl_status visit(struct collection *collection, const struct site *site, bool in_loop)
+static void visit(struct collection *collection, const struct site *site, bool in_loop)
 {
     const struct pdl_opcode *opcode = &site->instruction->opcode;
-    pdl_status status = PDL_SUCCESS;
     switch (opcode->op) {
     case PDL_OP_WAIT:
         wait(collection, site, in_loop);
-        return PDL_SUCCESS;
+        return;
     case PDL_OP_TRIGGER:
         trigger(collection, site, true);
-        return PDL_SUCCESS;
+        return;
     case PDL_OP_BARRIER_BLOCK:
         collection->effects->barriers = true;
-        return PDL_SUCCESS;
+        return;
     case PDL_OP_CALL:
-        return call(collection, site, in_loop);
+        call(collection, site, in_loop);
+        return;
     default:
         break;
     }
     if (opcode->reads) {
-        status = access(collection, site, PDL_EFFECT_READ, opcode->read_slot);
+        access(collection, site, PDL_EFFECT_READ, opcode->read_slot);
     }
-    if (opcode->writes && status == PDL_SUCCESS) {
-        status = access(collection, site, PDL_EFFECT_WRITE, opcode->write_slot);
+    if (opcode->writes) {
+        access(collection, site, PDL_EFFECT_WRITE, opcode->write_slot);
     }
-    return status;
 }
 
 /* Whether an access in a block has a guard. */
@@ -462,7 +441,7 @@ static bool has_guards(const struct pdl_flow *flow, const struct pdl_block *bloc
     return found;
 }
 
-static pdl_status walk_block(struct collection *collection, uint32_t index)
+static void walk_block(struct collection *collection, uint32_t index)
 {
     struct pdl_flow *flow = collection->flow;
     const struct pdl_block *block = &flow->cfg->blocks[index];
@@ -485,10 +464,8 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
         site.waits_later = ends_with_call && i + 1 == block->count
                                ? pdl_flow_waits_behind(flow, index)
                                : pdl_flow_waits_later(flow, index);
-        const pdl_status status =
-            site.point.states != 0 ? visit(collection, &site, block->in_loop) : PDL_SUCCESS;
-        if (status != PDL_SUCCESS) {
-            return status;
+        if (site.point.states != 0) {
+            visit(collection, &site, block->in_loop);
         }
         site.point.states = states;
         if (guards) {
@@ -515,11 +492,10 @@ static pdl_status walk_block(struct collection *collection, uint32_t index)
             effects->out_decision = point.decision;
         }
     }
-    return PDL_SUCCESS;
 }
 
-pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
-                               struct pdl_flow *flow, uint32_t limit)
+void pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
+                         struct pdl_flow *flow, uint32_t limit)
 {
     struct collection collection = {effects, module, flow, limit};
     const struct pdl_mention none = {0};
@@ -533,28 +509,13 @@ pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_modul
     effects->out_decision = 0;
     effects->barriers = effects->unknown = effects->cut = effects->touches = false;
     effects->unknown_name = PDL_NONE;
-    if (!PDL_ARRAY_RESERVE(effects->touched, (size_t)flow->decision_count + 1,
-                           effects->touched_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(effects->touched, (size_t)flow->decision_count + 1, effects->touched_capacity);
     memset(effects->touched, 0, ((size_t)flow->decision_count + 1) * sizeof(*effects->touched));
     for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
         if (flow->points[i].states != 0) {
-            const pdl_status status = walk_block(&collection, i);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            walk_block(&collection, i);
         }
     }
-    return PDL_SUCCESS;
-}
-
-void pdl_effects_free(struct pdl_effects *effects)
-{
-    free(effects->effects);
-    free(effects->decisions);
-    free(effects->slots);
-    free(effects->touched);
 }
 
 /* ---- summaries ------------------------------------------------------------------------------------- */
@@ -585,18 +546,12 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
 {
     struct pdl_summary *summary =
         before != NULL ? before : pdl_arena_alloc(&module->arena, sizeof(*summary));
-    if (summary == NULL) {
-        return NULL;
-    }
     const uint32_t room = summary->effect_count;
     *summary = (struct pdl_summary){.effects = summary->effects};
     if (room < effects->effect_count) {
         module->kept_effects += effects->effect_count;
         summary->effects =
             pdl_arena_alloc(&module->arena, effects->effect_count * sizeof(*summary->effects));
-        if (summary->effects == NULL) {
-            return NULL;
-        }
     }
     if (effects->effect_count > 0) {
         memcpy(summary->effects, effects->effects,
@@ -611,9 +566,7 @@ struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
                            ? flow->decisions[effects->out_decision - 1].depends
                            : (uint8_t)0;
     pdl_flow_summarize_barriers(flow, summary);
-    if (!pdl_mbarriers_summarize(&flow->mbarriers, flow, &module->arena, summary)) {
-        return NULL;
-    }
+    pdl_mbarriers_summarize(&flow->mbarriers, flow, &module->arena, summary);
     summary->waits = flow->waits;
     summary->sure = flow->sure;
     summary->relaxed = flow->relaxed;

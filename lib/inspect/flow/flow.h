@@ -90,10 +90,9 @@ enum {
 enum { PDL_CLOSED_NOT_WAITED = 1, PDL_CLOSED_WAITED = 2 };
 
 /* Runs the flow, entered unwaited. The arrays are used again. */
-pdl_status pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,
-                        const struct pdl_body *body, const struct pdl_cfg *cfg,
-                        const struct pdl_values *values);
-void pdl_flow_free(struct pdl_flow *flow);
+void pdl_flow_run(struct pdl_flow *flow, const struct pdl_ptx_module *module,
+                  const struct pdl_body *body, const struct pdl_cfg *cfg,
+                  const struct pdl_values *values);
 
 /* What holds behind an instruction that is not the last of its block. */
 void pdl_flow_step(const struct pdl_flow *flow, const struct pdl_instruction *instruction,
@@ -158,8 +157,8 @@ static inline uint8_t pdl_change_states(uint8_t states, uint8_t from, uint8_t to
 /* Finds the facts of all blocks. */
 void pdl_flow_find_facts(struct pdl_flow *flow);
 
-/* Finds the branches that lead around a wait; false if there is no memory. */
-bool pdl_flow_find_decisions(struct pdl_flow *flow);
+/* Finds the branches that lead around a wait. */
+void pdl_flow_find_decisions(struct pdl_flow *flow);
 
 /* What the condition of a block's branch depends on. */
 uint8_t pdl_flow_branch_depends(const struct pdl_flow *flow, const struct pdl_block *block);
@@ -172,8 +171,8 @@ uint32_t pdl_flow_heavier(const struct pdl_flow *flow, uint32_t a, uint32_t b);
 
 /* ---- barriers (barriers.c) ---------------------------------------------------------------------- */
 
-/* Starts without knowing anything of barriers: none orders. false if there is no memory. */
-bool pdl_flow_start_barriers(struct pdl_flow *flow);
+/* Starts without knowing anything of barriers: none orders. */
+void pdl_flow_start_barriers(struct pdl_flow *flow);
 
 /* Counts the arrivals between the decisions and the waits, once it is known who goes where; true if the
  * flow has to be run again for it. */
@@ -221,13 +220,12 @@ enum {
 
 /* Finds which of them surely wait, and at which decisions they do not go around the wait; false if there is no
  * memory. */
-bool pdl_flow_find_sure(struct pdl_flow *flow);
+void pdl_flow_find_sure(struct pdl_flow *flow);
 
 /* ---- mbarriers (mbarriers.c) -------------------------------------------------------------------- */
 
-/* Finds the operations on mbarriers in the body; false if there is no memory. */
-bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow);
-void pdl_mbarriers_free(struct pdl_mbarriers *mbarriers);
+/* Finds the operations on mbarriers in the body. */
+void pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow);
 
 /* Judges the waits by who arrives, as far as the flow is known; true if one is judged otherwise than
  * before, and the flow has to be run again. */
@@ -240,8 +238,8 @@ struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbar
 /* Finds the branches around waits that are in loops without a turn (turns.c). */
 void pdl_mbarriers_find_turns(struct pdl_mbarriers *mbarriers, const struct pdl_flow *flow);
 
-/* Hands its operations over to the callers of a function; false if there is no memory. */
-bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
+/* Hands its operations over to the callers of a function. */
+void pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
                              struct pdl_arena *arena, struct pdl_summary *summary);
 
 /* The operand of an operation on an mbarrier in a slot that is no address, or NULL. */
@@ -254,8 +252,8 @@ void pdl_first_parities(struct pdl_mbarriers *mbarriers, const struct pdl_flow *
 
 /* ---- calls (calls.c) ---------------------------------------------------------------------------- */
 
-/* Finds where code that is not here may be what waits; false if there is no memory. */
-bool pdl_flow_find_unknown(struct pdl_flow *flow);
+/* Finds where code that is not here may be what waits. */
+void pdl_flow_find_unknown(struct pdl_flow *flow);
 
 /* States of a function that a block calls, as they are there: PDL_STATE_CALLED only if what is not here
  * may be what waits. */
@@ -268,6 +266,6 @@ void pdl_flow_pass_call(const struct pdl_flow *flow, uint32_t block, struct pdl_
 
 /* Finds the decisions of a kernel that a flag of its launch makes (`launch`), and has the flow run with
  * these flags set. */
-pdl_status pdl_flow_find_switches(struct pdl_flow *flow);
+void pdl_flow_find_switches(struct pdl_flow *flow);
 
 #endif /* PDL_INSPECT_FLOW_H */

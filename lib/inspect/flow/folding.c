@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/folding.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/flow/formulas.h"
@@ -202,17 +201,15 @@ static bool join(struct pdl_constant *to, struct pdl_constant from)
     return true;
 }
 
-pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_module *module,
-                            const struct pdl_body *body, const struct pdl_values *values,
-                            const struct pdl_arguments *arguments)
+void pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_module *module,
+                      const struct pdl_body *body, const struct pdl_values *values,
+                      const struct pdl_arguments *arguments)
 {
     const uint32_t count = body->instruction_count;
     const size_t symbols = (size_t)body->symbol_count + 1;
-    if (!PDL_ARRAY_RESERVE(folding->constants, symbols, folding->constant_capacity) ||
-        !PDL_ARRAY_RESERVE(folding->queue, (size_t)count + 1, folding->queue_capacity) ||
-        !PDL_ARRAY_RESERVE(folding->queued, (size_t)count + 1, folding->queued_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(folding->constants, symbols, folding->constant_capacity);
+    PDL_RESERVE(folding->queue, (size_t)count + 1, folding->queue_capacity);
+    PDL_RESERVE(folding->queued, (size_t)count + 1, folding->queued_capacity);
     memset(folding->constants, 0, symbols * sizeof(*folding->constants));
     for (uint32_t i = 0; i < body->symbol_count; i++) {
         if (body->symbols[i].kind == PDL_SYMBOL_PARAMETER) { /* one in a register */
@@ -252,7 +249,6 @@ pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_mo
             }
         }
     }
-    return PDL_SUCCESS;
 }
 
 /* ---- what follows --------------------------------------------------------------------------------- */
@@ -299,14 +295,11 @@ static void make_move(const struct pdl_folding *folding, struct pdl_body *body,
     }
 }
 
-pdl_status pdl_folding_apply(const struct pdl_folding *folding, struct pdl_ptx_module *module,
-                             struct pdl_body *body)
+void pdl_folding_apply(const struct pdl_folding *folding, struct pdl_ptx_module *module,
+                       struct pdl_body *body)
 {
     static const char move[] = "mov.b64";
     const uint32_t name = pdl_names_add(&module->names, move, sizeof(move) - 1);
-    if (name == PDL_NONE) {
-        return pdl_ptx_no_memory();
-    }
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         struct pdl_instruction *instruction = &body->instructions[i];
         if (instruction->guard != PDL_NONE) {
@@ -326,7 +319,6 @@ pdl_status pdl_folding_apply(const struct pdl_folding *folding, struct pdl_ptx_m
             make_move(folding, body, instruction, name);
         }
     }
-    return PDL_SUCCESS;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
@@ -426,15 +418,12 @@ bool pdl_arguments_same(const struct pdl_arguments *a, const struct pdl_argument
 
 /* ---- which parameters matter ---------------------------------------------------------------------- */
 
-pdl_status pdl_folding_start(struct pdl_folding *folding, const struct pdl_body *body)
+void pdl_folding_start(struct pdl_folding *folding, const struct pdl_body *body)
 {
     const size_t symbols = (size_t)body->symbol_count + 1;
-    if (!PDL_ARRAY_RESERVE(folding->seen, symbols, folding->seen_capacity) ||
-        !PDL_ARRAY_RESERVE(folding->queue, symbols, folding->queue_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(folding->seen, symbols, folding->seen_capacity);
+    PDL_RESERVE(folding->queue, symbols, folding->queue_capacity);
     memset(folding->seen, 0, symbols);
-    return PDL_SUCCESS;
 }
 
 static uint64_t bit_of(uint32_t parameter)
@@ -503,12 +492,4 @@ uint64_t pdl_folding_passed(struct pdl_folding *folding, const struct pdl_body *
         }
     }
     return from;
-}
-
-void pdl_folding_free(struct pdl_folding *folding)
-{
-    free(folding->constants);
-    free(folding->queue);
-    free(folding->queued);
-    free(folding->seen);
 }

@@ -42,14 +42,14 @@ struct pdl_folding {
 
 /* Finds the constants of a body whose function is called with `arguments`, or NULL. The arrays are used
  * again. */
-pdl_status pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_module *module,
-                            const struct pdl_body *body, const struct pdl_values *values,
-                            const struct pdl_arguments *arguments);
+void pdl_folding_find(struct pdl_folding *folding, const struct pdl_ptx_module *module,
+                      const struct pdl_body *body, const struct pdl_values *values,
+                      const struct pdl_arguments *arguments);
 
 /* Takes what is never executed out of the body, and guards that always hold, and makes loads of
  * constants moves. */
-pdl_status pdl_folding_apply(const struct pdl_folding *folding, struct pdl_ptx_module *module,
-                             struct pdl_body *body);
+void pdl_folding_apply(const struct pdl_folding *folding, struct pdl_ptx_module *module,
+                       struct pdl_body *body);
 
 /* The constant that an operand is, if it is one. */
 struct pdl_constant pdl_folding_operand(const struct pdl_folding *folding,
@@ -65,7 +65,7 @@ void pdl_folding_arguments(const struct pdl_folding *folding, const struct pdl_p
 bool pdl_arguments_same(const struct pdl_arguments *a, const struct pdl_arguments *b);
 
 /* Starts anew, with no symbol followed. */
-pdl_status pdl_folding_start(struct pdl_folding *folding, const struct pdl_body *body);
+void pdl_folding_start(struct pdl_folding *folding, const struct pdl_body *body);
 
 /* The parameters that a symbol is computed from, one bit each up to the 64th; those of symbols that
  * were followed before are left out. */
@@ -76,7 +76,5 @@ uint64_t pdl_folding_parameters(struct pdl_folding *folding, const struct pdl_bo
 uint64_t pdl_folding_passed(struct pdl_folding *folding, const struct pdl_body *body,
                             const struct pdl_values *values, const struct pdl_instruction *call,
                             uint64_t mask);
-
-void pdl_folding_free(struct pdl_folding *folding);
 
 #endif /* PDL_INSPECT_FOLDING_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/mbarrier.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/flow/flow.h"
@@ -261,14 +260,11 @@ static const struct pdl_operand *argument_of(const struct pdl_flow *flow,
                : NULL;
 }
 
-static bool add_operation(struct pdl_mbarriers *mbarriers, struct pdl_mbarrier_operation operation)
+static void add_operation(struct pdl_mbarriers *mbarriers, struct pdl_mbarrier_operation operation)
 {
-    if (!PDL_ARRAY_ROOM(mbarriers->operations, mbarriers->count, mbarriers->capacity)) {
-        return false;
-    }
+    PDL_RESERVE(mbarriers->operations, (size_t)mbarriers->count + 1, mbarriers->capacity);
     mbarriers->waits = mbarriers->waits || operation.kind <= PDL_MBARRIER_TOKEN;
     mbarriers->operations[mbarriers->count++] = operation;
-    return true;
 }
 
 /* Registers that are made of a wait's result. */
@@ -328,7 +324,7 @@ static bool is_used(const struct pdl_flow *flow, const struct pdl_operand *resul
 }
 
 /* The operation of an instruction, or none. */
-static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
+static void find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
 {
     const struct pdl_instruction *at = &flow->body->instructions[index];
     struct pdl_mbarrier_operation operation = {.instruction = index,
@@ -339,7 +335,7 @@ static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flo
     const struct pdl_operand *address =
         kind_of(flow, at, &operation.kind) ? address_of(flow->body, at) : NULL;
     if (address == NULL) {
-        return true;
+        return;
     }
     if (operation.kind != PDL_MBARRIER_INIT) {
         const struct pdl_shared value = pdl_shared_operand(&flow->shared, address);
@@ -350,11 +346,11 @@ static bool find_operation(struct pdl_mbarriers *mbarriers, struct pdl_flow *flo
         operation.wanted = pdl_mbarrier_operand(flow, index, 2);
         operation.used = is_used(flow, result);
     }
-    return add_operation(mbarriers, operation);
+    add_operation(mbarriers, operation);
 }
 
 /* The operations of a function that is called. */
-static bool find_uses(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
+static void find_uses(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, uint32_t index)
 {
     const struct pdl_instruction *at = &flow->body->instructions[index];
     bool harmless;
@@ -382,51 +378,32 @@ static bool find_uses(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow, ui
         if (use->argument != PDL_NONE) {
             operation.wanted = argument_of(flow, at, use->argument);
         }
-        if (!add_operation(mbarriers, operation)) {
-            return false;
-        }
+        add_operation(mbarriers, operation);
     }
-    return true;
 }
 
-bool pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
+void pdl_mbarriers_find(struct pdl_mbarriers *mbarriers, struct pdl_flow *flow)
 {
     mbarriers->count = mbarriers->place_count = 0;
     mbarriers->waits = false;
     if (flow->body->function->is_entry && flow->decision_count == 0) {
-        return true; /* nobody goes around a wait */
+        return; /* nobody goes around a wait */
     }
     for (uint32_t i = 0; i < flow->body->instruction_count; i++) {
         const bool call = flow->body->instructions[i].opcode.op == PDL_OP_CALL;
-        if (!(call ? find_uses(mbarriers, flow, i) : find_operation(mbarriers, flow, i))) {
-            return false;
-        }
+        (call ? find_uses : find_operation)(mbarriers, flow, i);
     }
     if (!mbarriers->waits) {
-        return true;
+        return;
     }
-    if (!PDL_ARRAY_RESERVE(mbarriers->edge_of, flow->cfg->block_count, mbarriers->edge_capacity) ||
-        !PDL_ARRAY_RESERVE(mbarriers->success, flow->cfg->block_count,
-                           mbarriers->success_capacity) ||
-        !PDL_ARRAY_RESERVE(mbarriers->around, flow->cfg->block_count, mbarriers->around_capacity) ||
-        !PDL_ARRAY_RESERVE(mbarriers->none, flow->cfg->block_count, mbarriers->none_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(mbarriers->edge_of, flow->cfg->block_count, mbarriers->edge_capacity);
+    PDL_RESERVE(mbarriers->success, flow->cfg->block_count, mbarriers->success_capacity);
+    PDL_RESERVE(mbarriers->around, flow->cfg->block_count, mbarriers->around_capacity);
+    PDL_RESERVE(mbarriers->none, flow->cfg->block_count, mbarriers->none_capacity);
     find_edges(mbarriers, flow);
     pdl_mbarriers_find_turns(mbarriers, flow);
     match_places(mbarriers);
     find_counts(mbarriers, flow);
-    return true;
-}
-
-void pdl_mbarriers_free(struct pdl_mbarriers *mbarriers)
-{
-    free(mbarriers->operations);
-    free(mbarriers->edge_of);
-    free(mbarriers->success);
-    free(mbarriers->around);
-    free(mbarriers->none);
-    pdl_conditions_free(&mbarriers->conditions);
 }
 
 struct pdl_mbarrier_operation *pdl_mbarriers_at(const struct pdl_mbarriers *mbarriers,
@@ -590,16 +567,16 @@ bool pdl_mbarriers_judge(struct pdl_mbarriers *mbarriers, const struct pdl_flow 
 
 /* ---- callers --------------------------------------------------------------------------------------- */
 
-bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
+void pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_flow *flow,
                              struct pdl_arena *arena, struct pdl_summary *summary)
 {
     const uint32_t count =
         mbarriers->count < PDL_MBARRIER_USES ? mbarriers->count : PDL_MBARRIER_USES;
     if (mbarriers->count == 0) {
-        return true;
+        return;
     }
     summary->uses = pdl_arena_alloc(arena, count * sizeof(*summary->uses));
-    for (uint32_t i = 0; i < mbarriers->count && summary->uses != NULL; i++) {
+    for (uint32_t i = 0; i < mbarriers->count; i++) {
         const struct pdl_mbarrier_operation *operation = &mbarriers->operations[i];
         const uint32_t block = flow->cfg->block_of[operation->instruction];
         struct pdl_mbarrier_use use = {
@@ -647,5 +624,4 @@ bool pdl_mbarriers_summarize(const struct pdl_mbarriers *mbarriers, struct pdl_f
             };
         }
     }
-    return summary->uses != NULL;
 }

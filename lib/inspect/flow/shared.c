@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/shared.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/flow/formulas.h"
@@ -14,7 +13,7 @@ enum { NOT_SEEN, IN_PROGRESS, DONE };
 /* What a register is made of while that is being found out: itself, on the way around a loop. */
 #define CYCLE ((uint8_t)(PDL_SHARED_ADDRESS + 1))
 
-bool pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_module *module,
+void pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_module *module,
                       const struct pdl_body *body, const struct pdl_cfg *cfg,
                       const struct pdl_values *values)
 {
@@ -23,19 +22,10 @@ bool pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_mod
     shared->body = body;
     shared->cfg = cfg;
     shared->values = values;
-    if (!PDL_ARRAY_RESERVE(shared->found, count, shared->found_capacity) ||
-        !PDL_ARRAY_RESERVE(shared->progress, count, shared->progress_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(shared->found, count, shared->found_capacity);
+    PDL_RESERVE(shared->progress, count, shared->progress_capacity);
     memset(shared->progress, NOT_SEEN, count);
     shared->work = 4 * (uint32_t)(count < UINT32_MAX / 4 ? count : UINT32_MAX / 4);
-    return true;
-}
-
-void pdl_shared_free(struct pdl_shared_values *shared)
-{
-    free(shared->found);
-    free(shared->progress);
 }
 
 static struct pdl_shared number(int64_t value)

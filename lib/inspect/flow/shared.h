@@ -34,10 +34,9 @@ struct pdl_shared_values {
 };
 
 /* Starts with nothing found. The arrays are used again. */
-bool pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_module *module,
+void pdl_shared_start(struct pdl_shared_values *shared, const struct pdl_ptx_module *module,
                       const struct pdl_body *body, const struct pdl_cfg *cfg,
                       const struct pdl_values *values);
-void pdl_shared_free(struct pdl_shared_values *shared);
 
 /* The value of an operand, or of the address it is the base of. */
 struct pdl_shared pdl_shared_operand(struct pdl_shared_values *shared,

@@ -79,7 +79,7 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /* Collects what only one side does; each once. */
-static bool collect(struct pdl_sides *sides, const struct pdl_flow *flow, unsigned side, bool lines)
+static void collect(struct pdl_sides *sides, const struct pdl_flow *flow, unsigned side, bool lines)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < flow->cfg->block_count; i++) {
@@ -92,10 +92,7 @@ static bool collect(struct pdl_sides *sides, const struct pdl_flow *flow, unsign
             if (!counts(flow, at)) {
                 continue;
             }
-            if (!PDL_ARRAY_ROOM(sides->keys[side], count, sides->key_capacity[side])) {
-                return false;
-            }
-            sides->keys[side][count++] = key_of(flow, at, lines);
+            PDL_ADD(sides->keys[side], count, sides->key_capacity[side], key_of(flow, at, lines));
         }
     }
     if (count > 1) {
@@ -107,41 +104,28 @@ static bool collect(struct pdl_sides *sides, const struct pdl_flow *flow, unsign
             sides->keys[side][sides->counts[side]++] = sides->keys[side][i];
         }
     }
-    return true;
 }
 
-pdl_status pdl_sides_compare(struct pdl_sides *sides, const struct pdl_flow *flow, uint32_t block,
-                             bool *same)
+bool pdl_sides_compare(struct pdl_sides *sides, const struct pdl_flow *flow, uint32_t block)
 {
     const struct pdl_cfg *cfg = flow->cfg;
     const struct pdl_block *at = &cfg->blocks[block];
-    *same = false;
+    bool same = false;
     if (at->successor_count == 0 || at->successor_count > 2) {
-        return PDL_SUCCESS;
+        return false;
     }
-    if (!PDL_ARRAY_RESERVE(sides->reached, cfg->block_count, sides->reached_capacity) ||
-        !PDL_ARRAY_RESERVE(sides->queue, cfg->block_count, sides->queue_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(sides->reached, cfg->block_count, sides->reached_capacity);
+    PDL_RESERVE(sides->queue, cfg->block_count, sides->queue_capacity);
     memset(sides->reached, 0, cfg->block_count);
     for (uint32_t i = 0; i < at->successor_count; i++) {
         reach(sides, cfg, cfg->successors[at->first_successor + i], block, (uint8_t)(1u << i));
     }
-    for (unsigned i = 0; i < 2 && !*same; i++) {
-        if (!collect(sides, flow, 0, i == 0) || !collect(sides, flow, 1, i == 0)) {
-            return pdl_ptx_no_memory();
-        }
-        *same = sides->counts[0] == sides->counts[1] &&
-                (sides->counts[0] == 0 || memcmp(sides->keys[0], sides->keys[1],
-                                                 sides->counts[0] * sizeof(*sides->keys[0])) == 0);
+    for (unsigned i = 0; i < 2 && !same; i++) {
+        collect(sides, flow, 0, i == 0);
+        collect(sides, flow, 1, i == 0);
+        same = sides->counts[0] == sides->counts[1] &&
+               (sides->counts[0] == 0 || memcmp(sides->keys[0], sides->keys[1],
+                                                sides->counts[0] * sizeof(*sides->keys[0])) == 0);
     }
-    return PDL_SUCCESS;
-}
-
-void pdl_sides_free(struct pdl_sides *sides)
-{
-    free(sides->reached);
-    free(sides->queue);
-    free(sides->keys[0]);
-    free(sides->keys[1]);
+    return same;
 }

@@ -16,9 +16,7 @@ struct pdl_sides {
 
 /* Whether the two ways behind a block's branch access the same memory, call the same functions and meet
  * the same barriers: on the same lines, or by the same instructions. Waits and triggers do not count.
- * *same is false as well if the block has more than two ways. */
-pdl_status pdl_sides_compare(struct pdl_sides *sides, const struct pdl_flow *flow, uint32_t block,
-                             bool *same);
-void pdl_sides_free(struct pdl_sides *sides);
+ * False as well if the block has more than two ways. */
+bool pdl_sides_compare(struct pdl_sides *sides, const struct pdl_flow *flow, uint32_t block);
 
 #endif /* PDL_INSPECT_SIDES_H */

@@ -3,11 +3,9 @@
  * its argument comes from: whether it is a flag of the launch, or a range of threads that reads later. */
 #include "inspect/flow/splice.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/flow/summary.h"
-#include "inspect/ptx/labels.h"
 
 /* Functions with more stay calls. */
 #define INSTRUCTIONS_MAX 256u
@@ -69,11 +67,8 @@ static uint32_t passed(const struct pdl_body *body, const struct pdl_instruction
 
 static uint32_t add_symbol(struct pdl_body *body, struct pdl_symbol symbol)
 {
-    if (!PDL_ARRAY_ROOM(body->symbols, body->symbol_count, body->symbol_capacity)) {
-        return PDL_NONE;
-    }
-    body->symbols[body->symbol_count] = symbol;
-    return body->symbol_count++;
+    PDL_ADD(body->symbols, body->symbol_count, body->symbol_capacity, symbol);
+    return body->symbol_count - 1;
 }
 
 /* A special register has one symbol in a body. */
@@ -85,7 +80,7 @@ static uint32_t special(struct pdl_splice *splice, struct pdl_body *body, struct
         }
     }
     const uint32_t added = add_symbol(body, symbol);
-    if (added != PDL_NONE && splice->special_count < PDL_SPLICE_SPECIALS) {
+    if (splice->special_count < PDL_SPLICE_SPECIALS) {
         splice->specials[splice->special_count++] = added;
     }
     return added;
@@ -127,53 +122,41 @@ static bool fits(const struct pdl_body *body, const struct pdl_body *callee,
     return fit;
 }
 
-static bool map_symbols(struct pdl_splice *splice, struct pdl_body *body,
+static void map_symbols(struct pdl_splice *splice, struct pdl_body *body,
                         const struct pdl_instruction *call)
 {
     const struct pdl_body *callee = &splice->callee;
-    bool ok = PDL_ARRAY_RESERVE(splice->symbols, (size_t)callee->symbol_count + 1,
-                                splice->symbol_capacity);
-    for (uint32_t i = 0; i < callee->symbol_count && ok; i++) {
+    PDL_RESERVE(splice->symbols, (size_t)callee->symbol_count + 1, splice->symbol_capacity);
+    for (uint32_t i = 0; i < callee->symbol_count; i++) {
         const struct pdl_symbol symbol = callee->symbols[i];
-        uint32_t to;
+        uint32_t *to = &splice->symbols[i];
         switch (symbol.kind) {
         case PDL_SYMBOL_PARAMETER:
-            to = passed(body, call, call->target_slot + 1u, symbol.index);
+            *to = passed(body, call, call->target_slot + 1u, symbol.index);
             break;
         case PDL_SYMBOL_RESULT:
-            to = passed(body, call, 0, symbol.index);
+            *to = passed(body, call, 0, symbol.index);
             break;
         case PDL_SYMBOL_SPECIAL:
-            to = special(splice, body, symbol);
+            *to = special(splice, body, symbol);
             break;
         default:
-            to = add_symbol(body, symbol);
+            *to = add_symbol(body, symbol);
             break;
         }
-        splice->symbols[i] = to;
-        ok = to != PDL_NONE;
     }
-    return ok;
 }
 
 /* ---- the callee's instructions ---------------------------------------------------------------------- */
 
-static bool add_operand(struct pdl_body *body, struct pdl_operand operand)
+static void add_operand(struct pdl_body *body, struct pdl_operand operand)
 {
-    if (!PDL_ARRAY_ROOM(body->operands, body->operand_count, body->operand_capacity)) {
-        return false;
-    }
-    body->operands[body->operand_count++] = operand;
-    return true;
+    PDL_ADD(body->operands, body->operand_count, body->operand_capacity, operand);
 }
 
-static bool add_instruction(struct pdl_splice *splice, const struct pdl_instruction *instruction)
+static void add_instruction(struct pdl_splice *splice, const struct pdl_instruction *instruction)
 {
-    if (!PDL_ARRAY_ROOM(splice->instructions, splice->count, splice->instruction_capacity)) {
-        return false;
-    }
-    splice->instructions[splice->count++] = *instruction;
-    return true;
+    PDL_ADD(splice->instructions, splice->count, splice->instruction_capacity, *instruction);
 }
 
 static uint32_t symbol_of(const struct pdl_splice *splice, uint32_t symbol)
@@ -182,26 +165,22 @@ static uint32_t symbol_of(const struct pdl_splice *splice, uint32_t symbol)
 }
 
 /* Says that branches lead to an instruction. */
-static bool add_label(struct pdl_body *body, uint32_t instruction)
+static void add_label(struct pdl_body *body, uint32_t instruction)
 {
-    if (!PDL_ARRAY_ROOM(body->labels, body->label_count, body->label_capacity)) {
-        return false;
-    }
-    body->labels[body->label_count++] =
-        (struct pdl_label){.name = PDL_NONE, .scope = PDL_NONE, .instruction = instruction};
-    return true;
+    PDL_ADD(body->labels, body->label_count, body->label_capacity,
+            (struct pdl_label){.name = PDL_NONE, .scope = PDL_NONE, .instruction = instruction});
 }
 
 /* Puts the callee that was read in place of a call: a return goes to what is behind it, and all of it
  * is where the call is in the source. */
-static bool put(struct pdl_splice *splice, struct pdl_ptx_module *module, struct pdl_body *body,
+static void put(struct pdl_splice *splice, struct pdl_ptx_module *module, struct pdl_body *body,
                 const struct pdl_instruction *call)
 {
     const struct pdl_body *callee = &splice->callee;
     const uint32_t first = splice->count;
     const uint32_t bra = pdl_names_add(&module->names, "bra", 3);
-    bool ok = bra != PDL_NONE && map_symbols(splice, body, call);
-    for (uint32_t i = 0; i < callee->instruction_count && ok; i++) {
+    map_symbols(splice, body, call);
+    for (uint32_t i = 0; i < callee->instruction_count; i++) {
         struct pdl_instruction at = callee->instructions[i];
         const uint32_t from = at.first_operand;
         at.guard = symbol_of(splice, at.guard);
@@ -214,25 +193,24 @@ static bool put(struct pdl_splice *splice, struct pdl_ptx_module *module, struct
             at.name = bra;
             at.opcode = pdl_opcode_class("bra", 3);
             at.operand_count = 1;
-            ok = add_operand(body,
-                             (struct pdl_operand){.kind = PDL_OPERAND_TARGET,
-                                                  .symbol = first + callee->instruction_count});
+            add_operand(body, (struct pdl_operand){.kind = PDL_OPERAND_TARGET,
+                                                   .symbol = first + callee->instruction_count});
         }
-        for (uint32_t j = 0; j < callee->instructions[i].operand_count && ok; j++) {
+        for (uint32_t j = 0; j < callee->instructions[i].operand_count; j++) {
             struct pdl_operand operand = callee->operands[from + j];
             if (operand.kind == PDL_OPERAND_SYMBOL) {
                 operand.symbol = symbol_of(splice, operand.symbol);
             } else if (operand.kind == PDL_OPERAND_TARGET) {
                 operand.symbol += first;
             }
-            ok = add_operand(body, operand);
+            add_operand(body, operand);
         }
-        ok = ok && add_instruction(splice, &at);
+        add_instruction(splice, &at);
     }
-    for (uint32_t i = 0; i < callee->label_count && ok; i++) {
-        ok = add_label(body, first + callee->labels[i].instruction);
+    for (uint32_t i = 0; i < callee->label_count; i++) {
+        add_label(body, first + callee->labels[i].instruction);
     }
-    return ok && add_label(body, splice->count);
+    add_label(body, splice->count);
 }
 
 /* Branches of the body itself go where its instructions are now; `labels` were there before. */
@@ -294,7 +272,7 @@ static const char *move_of(const struct pdl_ptx_module *module, const struct pdl
     return NULL;
 }
 
-/* The cell of an operand, + 1; a new one if `add`. 0 without memory, or if there is none. */
+/* The cell of an operand, + 1; a new one if `add`. 0 if there is none. */
 static uint32_t cell_of(struct pdl_splice *splice, const struct pdl_operand *operand, bool add)
 {
     uint32_t *first = &splice->cells[operand->symbol];
@@ -303,31 +281,29 @@ static uint32_t cell_of(struct pdl_splice *splice, const struct pdl_operand *ope
             return i;
         }
     }
-    if (!add || !PDL_ARRAY_ROOM(splice->parts, splice->part_count, splice->part_capacity)) {
-        return 0;
+    if (add) {
+        PDL_ADD(splice->parts, splice->part_count, splice->part_capacity,
+                (struct pdl_cell){.symbol = operand->symbol,
+                                  .next = *first,
+                                  .offset = operand->value,
+                                  .value = PDL_NONE});
+        *first = splice->part_count;
+        return *first;
     }
-    splice->parts[splice->part_count] = (struct pdl_cell){
-        .symbol = operand->symbol, .next = *first, .offset = operand->value, .value = PDL_NONE};
-    *first = ++splice->part_count;
-    return *first;
+    return 0;
 }
 
 /* What was passed to the functions, and what they return, goes through registers from here on. */
-static bool use_registers(struct pdl_splice *splice, struct pdl_ptx_module *module,
+static void use_registers(struct pdl_splice *splice, struct pdl_ptx_module *module,
                           struct pdl_body *body)
 {
     uint32_t address = 0;
-    if (!PDL_ARRAY_RESERVE(splice->cells, body->symbol_count, splice->cell_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(splice->cells, body->symbol_count, splice->cell_capacity);
     memset(splice->cells, 0, body->symbol_count * sizeof(*splice->cells));
     splice->part_count = 0;
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         if (move_of(module, body, &body->instructions[i], &address) != NULL) {
             const uint32_t cell = cell_of(splice, &body->operands[address], true);
-            if (cell == 0) {
-                return false;
-            }
             const bool store = address == body->instructions[i].first_operand;
             splice->parts[cell - 1].stored = splice->parts[cell - 1].stored || store;
             splice->parts[cell - 1].loaded = splice->parts[cell - 1].loaded || !store;
@@ -340,9 +316,6 @@ static bool use_registers(struct pdl_splice *splice, struct pdl_ptx_module *modu
                                                .name = body->symbols[cell->symbol].name,
                                                .kind = PDL_SYMBOL_REGISTER,
                                            });
-            if (cell->value == PDL_NONE) {
-                return false;
-            }
         }
     }
     for (uint32_t i = 0; i < body->instruction_count; i++) {
@@ -355,12 +328,8 @@ static bool use_registers(struct pdl_splice *splice, struct pdl_ptx_module *modu
                 .symbol = splice->parts[cell - 1].value, .slot = slot, .kind = PDL_OPERAND_SYMBOL};
             at->name = pdl_names_add(&module->names, move, (uint32_t)strlen(move));
             at->opcode = pdl_opcode_class(move, strlen(move));
-            if (at->name == PDL_NONE) {
-                return false;
-            }
         }
     }
-    return true;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------- */
@@ -382,19 +351,14 @@ static bool is_worth_it(const struct pdl_splice *splice, const struct pdl_ptx_mo
     return more && calls > 0 && calls <= CALLS_MAX;
 }
 
-pdl_status pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module,
-                      struct pdl_body *body, bool *spliced)
+bool pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module, struct pdl_body *body)
 {
     const struct pdl_body before = *body;
-    *spliced = false;
+    bool spliced = false;
     if (!is_worth_it(splice, module, body)) {
-        return PDL_SUCCESS;
+        return false;
     }
-    if (!PDL_ARRAY_RESERVE(splice->moved, (size_t)body->instruction_count + 1,
-                           splice->moved_capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    *spliced = false;
+    PDL_RESERVE(splice->moved, (size_t)body->instruction_count + 1, splice->moved_capacity);
     splice->count = 0;
     find_specials(splice, body);
     for (uint32_t i = 0; i < before.instruction_count; i++) {
@@ -403,18 +367,15 @@ pdl_status pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module,
         splice->moved[i] = splice->count;
         if (function != NULL) {
             splice->bytes += function->body_end - function->body;
-            pdl_status status = pdl_ptx_body_read(module, function, &splice->callee);
-            if (status == PDL_SUCCESS) {
-                status = pdl_ptx_labels_resolve(module, &splice->callee);
-            }
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            pdl_ptx_body_read(module, function, &splice->callee);
+            pdl_ptx_labels_resolve(module, &splice->callee);
         }
         const bool fit = function != NULL && fits(body, &splice->callee, at);
-        *spliced = *spliced || fit;
-        if (!(fit ? put(splice, module, body, at) : add_instruction(splice, at))) {
-            return pdl_ptx_no_memory();
+        spliced = spliced || fit;
+        if (fit) {
+            put(splice, module, body, at);
+        } else {
+            add_instruction(splice, at);
         }
     }
     splice->moved[before.instruction_count] = splice->count;
@@ -426,15 +387,8 @@ pdl_status pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module,
     body->instruction_count = splice->count;
     splice->instructions = instructions;
     splice->instruction_capacity = capacity;
-    return *spliced && !use_registers(splice, module, body) ? pdl_ptx_no_memory() : PDL_SUCCESS;
-}
-
-void pdl_splice_free(struct pdl_splice *splice)
-{
-    pdl_ptx_body_free(&splice->callee);
-    free(splice->instructions);
-    free(splice->moved);
-    free(splice->symbols);
-    free(splice->cells);
-    free(splice->parts);
+    if (spliced) {
+        use_registers(splice, module, body);
+    }
+    return spliced;
 }

@@ -22,10 +22,8 @@ struct pdl_splice {
 };
 
 /* Puts functions in place of their calls where a branch in them leads around the wait, and where they do
- * nothing but wait, trigger and meet at barriers. The body's calls have their summaries. *spliced: there
+ * nothing but wait, trigger and meet at barriers. The body's calls have their summaries. True if there
  * was one. */
-pdl_status pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module,
-                      struct pdl_body *body, bool *spliced);
-void pdl_splice_free(struct pdl_splice *splice);
+bool pdl_splice(struct pdl_splice *splice, struct pdl_ptx_module *module, struct pdl_body *body);
 
 #endif /* PDL_INSPECT_SPLICE_H */

@@ -319,17 +319,15 @@ static bool walk(struct pdl_flow *flow, struct thread *thread, uint32_t from, ui
     return false;
 }
 
-bool pdl_flow_find_sure(struct pdl_flow *flow)
+void pdl_flow_find_sure(struct pdl_flow *flow)
 {
     static const uint8_t kinds[] = {PDL_SURE_FIRST, PDL_SURE_OTHERS, PDL_SURE_ELECTED,
                                     PDL_SURE_RANK};
     flow->sure = 0;
     if (!flow->waits || flow->decision_count == 0) {
-        return true;
+        return;
     }
-    if (!pdl_dominators_find(&flow->behind, flow->cfg, true)) {
-        return false;
-    }
+    pdl_dominators_find(&flow->behind, flow->cfg, true);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct thread thread = {.flow = flow, .kind = kinds[i]};
         uint32_t queued = 1;
@@ -343,5 +341,4 @@ bool pdl_flow_find_sure(struct pdl_flow *flow)
         }
         memset(flow->queued, 0, flow->cfg->block_count);
     }
-    return true;
 }

@@ -4,9 +4,6 @@
  * nothing but that. */
 #include "inspect/flow/flow.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "inspect/flow/sides.h"
 
 /* Flags of one kernel that are looked at, and registers made of one. */
@@ -192,23 +189,22 @@ static void add_loads(const struct search *search, const struct pdl_formula *loa
 
 /* Whether an instruction that uses a flag's register only takes it on to another, which is added, or to
  * a branch that decides nothing but waits and triggers. */
-static pdl_status is_harmless(struct search *search, const struct pdl_instruction *instruction,
-                              uint32_t symbol, int64_t mask, struct uses *uses, bool *harmless)
+static bool is_harmless(struct search *search, const struct pdl_instruction *instruction,
+                        uint32_t symbol, int64_t mask, struct uses *uses)
 {
     const struct pdl_flow *flow = search->flow;
-    *harmless = false;
+    bool harmless = false;
     if (instruction->guard == symbol) {
         const uint32_t index = (uint32_t)(instruction - flow->body->instructions);
         const uint32_t block = flow->cfg->block_of[index];
         switch (instruction->opcode.op) {
         case PDL_OP_WAIT:
         case PDL_OP_TRIGGER:
-            *harmless = true;
-            return PDL_SUCCESS;
+            return true;
         case PDL_OP_BRANCH:
-            return pdl_sides_compare(&search->sides, flow, block, harmless);
+            return pdl_sides_compare(&search->sides, flow, block);
         default:
-            return PDL_SUCCESS;
+            return false;
         }
     }
     const struct pdl_formula formula = pdl_formula_read(flow->module, flow->body, instruction, 0);
@@ -220,66 +216,62 @@ static pdl_status is_harmless(struct search *search, const struct pdl_instructio
     case PDL_FORMULA_AND:
         /* Other bits than those that are the flag are no matter. */
         if (numbers && formula.bits > 1 && mask != -1 && (formula.terms[1].value & mask) == 0) {
-            *harmless = true;
-            return PDL_SUCCESS;
+            return true;
         }
-        *harmless = numbers || formula.bits == 1;
+        harmless = numbers || formula.bits == 1;
         break;
     case PDL_FORMULA_OR:
     case PDL_FORMULA_XOR:
-        *harmless = formula.bits == 1;
+        harmless = formula.bits == 1;
         break;
     case PDL_FORMULA_COPY:
     case PDL_FORMULA_SHR:
     case PDL_FORMULA_FIELD:
-        *harmless = numbers;
+        harmless = numbers;
         break;
     case PDL_FORMULA_SELECT:
-        *harmless = is_number(&formula.terms[0]) && is_number(&formula.terms[1]);
+        harmless = is_number(&formula.terms[0]) && is_number(&formula.terms[1]);
         break;
     case PDL_FORMULA_COMPARE:
-        *harmless = true;
+        harmless = true;
         break;
     default:
         break;
     }
-    for (uint32_t i = 0; i < instruction->operand_count && *harmless; i++) {
+    for (uint32_t i = 0; i < instruction->operand_count && harmless; i++) {
         const struct pdl_operand *operand = &flow->body->operands[instruction->first_operand + i];
         if (operand->slot == 0 && operand->kind == PDL_OPERAND_SYMBOL) {
             add_use(uses, operand->symbol);
         }
     }
-    return PDL_SUCCESS;
+    return harmless;
 }
 
 /* Whether nothing but waits and triggers depends on what a register was loaded from. */
-static pdl_status decides_nothing_else(struct search *search, uint32_t value, bool *pure)
+static bool decides_nothing_else(struct search *search, uint32_t value)
 {
     const struct pdl_flow *flow = search->flow;
     int64_t mask;
     struct uses uses = {.count = 0};
-    pdl_status status = PDL_SUCCESS;
     const struct pdl_formula load = source_of(search, value, &mask);
-    *pure = load.op == PDL_FORMULA_LOAD && search->looked++ < FLAGS_MAX;
-    if (!*pure) {
-        return PDL_SUCCESS;
+    if (load.op != PDL_FORMULA_LOAD || search->looked++ >= FLAGS_MAX) {
+        return false;
     }
     add_loads(search, &load, &uses);
-    *pure = uses.count > 0;
-    for (uint32_t i = 0; i < uses.count && *pure && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < uses.count; i++) {
         const uint32_t symbol = uses.symbols[i];
         const uint32_t end = flow->values->first_use[symbol + 1];
         if (end - flow->values->first_use[symbol] > USES_MAX) {
-            *pure = false;
+            return false;
         }
-        for (uint32_t j = flow->values->first_use[symbol];
-             j < end && *pure && status == PDL_SUCCESS; j++) {
-            status = is_harmless(search, &flow->body->instructions[flow->values->uses[j]], symbol,
-                                 mask, &uses, pure);
+        for (uint32_t j = flow->values->first_use[symbol]; j < end; j++) {
+            if (!is_harmless(search, &flow->body->instructions[flow->values->uses[j]], symbol, mask,
+                             &uses)) {
+                return false;
+            }
         }
     }
-    *pure = *pure && !uses.full;
-    return status;
+    return uses.count > 0 && !uses.full;
 }
 
 /* The parameter that a flag is all of, + 1, if it is wide enough for a number; else 0. */
@@ -336,56 +328,50 @@ static bool asks_for_much(const struct search *search, const struct test *test)
 
 /* Whether a decision goes around the wait where a flag of the launch is not set; then the flag is taken
  * for set from here on. */
-static pdl_status look_at(struct search *search, struct pdl_decision *decision, bool order)
+static void look_at(struct search *search, struct pdl_decision *decision, bool order)
 {
     struct pdl_flow *flow = search->flow;
     const struct pdl_block *block = &flow->cfg->blocks[decision->block];
-    pdl_status status = PDL_SUCCESS;
     if (!decision->reached || decision->call || block->branch == PDL_NONE || decision->edge > 1 ||
         block->successor_count != 2) {
-        return PDL_SUCCESS;
+        return;
     }
     const struct pdl_instruction *branch = &flow->body->instructions[block->branch];
     if (branch->guard == PDL_NONE || branch->opcode.op == PDL_OP_BRANCH_TABLE) {
-        return PDL_SUCCESS;
+        return;
     }
     find_tests(search, branch->guard);
-    for (uint32_t i = 0; i < search->test_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < search->test_count; i++) {
         const struct test *test = &search->tests[i];
-        bool pure = false;
         if (test->order != order || !is_uniform(search, test->value) ||
             !pdl_conditions_is_invariant(&flow->conditions, test->predicate) ||
             !goes(search, branch, decision->edge == 0, test->predicate, !test->on) ||
             (order && !asks_for_much(search, test))) {
             continue;
         }
-        status = decides_nothing_else(search, test->value, &pure);
-        if (pure && pdl_conditions_know(&flow->conditions, test->predicate, test->on)) {
+        if (decides_nothing_else(search, test->value) &&
+            pdl_conditions_know(&flow->conditions, test->predicate, test->on)) {
             decision->launch = true;
             decision->flag = numeric_parameter(search, test->value);
             search->found = true;
         }
     }
-    return status;
 }
 
-pdl_status pdl_flow_find_switches(struct pdl_flow *flow)
+void pdl_flow_find_switches(struct pdl_flow *flow)
 {
     struct search search = {.flow = flow};
-    pdl_status status = PDL_SUCCESS;
     flow->switched = false;
     if (!flow->body->function->is_entry || flow->conditions.count == 0) {
-        return PDL_SUCCESS;
+        return;
     }
     /* What is compared by order counts only beside a flag. */
-    for (int order = 0; order < 2 && status == PDL_SUCCESS; order++) {
-        for (uint32_t i = 0; i < flow->decision_count && status == PDL_SUCCESS &&
-                             search.looked < FLAGS_MAX && (order == 0 || search.found);
+    for (int order = 0; order < 2; order++) {
+        for (uint32_t i = 0;
+             i < flow->decision_count && search.looked < FLAGS_MAX && (order == 0 || search.found);
              i++) {
-            status = look_at(&search, &flow->decisions[i], order != 0);
+            look_at(&search, &flow->decisions[i], order != 0);
         }
     }
     flow->switched = search.found;
-    pdl_sides_free(&search.sides);
-    return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/targets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "code/system.h"
@@ -26,7 +25,7 @@ struct join {
     uint64_t steps; /* through tables */
     struct pdl_methods methods;
     bool by_method; /* classes that have nothing to do with each other may be among them */
-    bool is_final, failed;
+    bool is_final;
 };
 
 static void join_effects(struct join *join, const struct pdl_summary *summary)
@@ -43,10 +42,6 @@ static void join_effects(struct join *join, const struct pdl_summary *summary)
         const uint32_t capacity = sum->effect_count + wanted < limit / 2 ? limit / 2 : limit;
         struct pdl_effect *effects =
             pdl_arena_alloc(&join->module->arena, capacity * sizeof(*effects));
-        if (effects == NULL) {
-            join->failed = true;
-            return;
-        }
         if (sum->effect_count > 0) {
             memcpy(effects, sum->effects, sum->effect_count * sizeof(*effects));
         }
@@ -72,9 +67,8 @@ static void join_barriers(struct join *join, const struct pdl_summary *summary)
     sum->meets |= summary->meets;
     if (summary->use_count > 0 && sum->uses == NULL) {
         sum->uses = pdl_arena_alloc(&join->module->arena, PDL_MBARRIER_USES * sizeof(*sum->uses));
-        join->failed = join->failed || sum->uses == NULL;
     }
-    for (uint32_t i = 0; i < summary->use_count && !join->failed; i++) {
+    for (uint32_t i = 0; i < summary->use_count; i++) {
         if (summary->uses[i].kind != PDL_MBARRIER_WAIT && sum->use_count < PDL_MBARRIER_USES) {
             sum->uses[sum->use_count++] = summary->uses[i];
         }
@@ -133,10 +127,6 @@ static void join_function(struct join *join, const struct pdl_ptx_function *func
         const struct pdl_summary unknown = {
             .out = PDL_STATE_CALLED, .unknown = true, .unknown_name = function->name};
         struct pdl_summary *kept = pdl_arena_alloc(&join->module->arena, sizeof(*kept));
-        if (kept == NULL) {
-            join->failed = true;
-            return;
-        }
         *kept = unknown;
         join_summary(join, kept);
     }
@@ -196,10 +186,6 @@ static const struct pdl_summary *finish(struct join *join)
     }
     pdl_methods_settle(&join->methods, &join->sum);
     struct pdl_summary *summary = pdl_arena_alloc(&join->module->arena, sizeof(*summary));
-    if (summary == NULL) {
-        join->failed = true;
-        return NULL;
-    }
     *summary = join->sum;
     return summary;
 }
@@ -212,14 +198,11 @@ static uint64_t hash_of(const struct pdl_set *set)
     return pdl_prototype_key(hash, set->prototype);
 }
 
-static bool grow(struct pdl_targets *targets)
+static void grow(struct pdl_targets *targets)
 {
     const uint32_t count = targets->slot_count == 0 ? 64 : targets->slot_count * 2;
-    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    free(targets->slots);
+    uint32_t *slots = pdl_take(count, sizeof(*slots));
+    pdl_give_back(targets->slots);
     targets->slots = slots;
     targets->slot_count = count;
     for (uint32_t i = 0; i < targets->joined_count; i++) {
@@ -229,14 +212,13 @@ static bool grow(struct pdl_targets *targets)
         }
         slots[at & (count - 1)] = i + 1;
     }
-    return true;
 }
 
-/* The place of a set among those that were joined; NULL if there is no memory. */
+/* The place of a set among those that were joined. */
 static struct pdl_joined *place_of(struct pdl_targets *targets, const struct pdl_set *set)
 {
-    if (targets->joined_count >= targets->slot_count / 2 && !grow(targets)) {
-        return NULL;
+    if (targets->joined_count >= targets->slot_count / 2) {
+        grow(targets);
     }
     uint64_t at = hash_of(set);
     uint32_t *slot;
@@ -246,13 +228,10 @@ static struct pdl_joined *place_of(struct pdl_targets *targets, const struct pdl
         }
         at++;
     }
-    if (!PDL_ARRAY_ROOM(targets->joined, targets->joined_count, targets->joined_capacity)) {
-        return NULL;
-    }
-    struct pdl_joined *joined = &targets->joined[targets->joined_count++];
-    *joined = (struct pdl_joined){.set = *set, .round = targets->round - 1};
+    PDL_ADD(targets->joined, targets->joined_count, targets->joined_capacity,
+            (struct pdl_joined){.set = *set, .round = targets->round - 1});
     *slot = targets->joined_count;
-    return joined;
+    return &targets->joined[targets->joined_count - 1];
 }
 
 /* Adds what a set does to a join; sets of many functions are joined once. */
@@ -263,10 +242,6 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
         return;
     }
     struct pdl_joined *joined = place_of(targets, set);
-    if (joined == NULL) {
-        join->failed = true;
-        return;
-    }
     if (!joined->is_final && joined->round != targets->round) {
         struct join inner = {.module = join->module, .is_final = true};
         const bool table = set->kind == PDL_SET_TABLE || set->kind == PDL_SET_VIRTUAL;
@@ -281,7 +256,6 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
         joined->summary = finish(&inner);
         joined->is_final = inner.is_final;
         joined->round = targets->round;
-        join->failed = join->failed || inner.failed;
     }
     if (joined->summary != NULL) {
         join_summary(join, joined->summary);
@@ -290,9 +264,9 @@ static void join_once(struct pdl_targets *targets, struct join *join, const stru
 
 /* ---- the call ------------------------------------------------------------------------------------- */
 
-pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               const struct pdl_folding *folding, struct pdl_instruction *call)
+void pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
+                         struct pdl_body *body, const struct pdl_values *values,
+                         const struct pdl_folding *folding, struct pdl_instruction *call)
 {
     struct pdl_origins origins = {.module = module,
                                   .body = body,
@@ -315,11 +289,4 @@ pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_modul
     if (call->called != NULL && call->called->unknown) {
         call->called_is |= PDL_CALLED_GUESSED;
     }
-    return join.failed ? pdl_ptx_no_memory() : PDL_SUCCESS;
-}
-
-void pdl_targets_free(struct pdl_targets *targets)
-{
-    free(targets->joined);
-    free(targets->slots);
 }

@@ -20,10 +20,8 @@ struct pdl_targets {
 
 /* Finds what an indirect call calls: sets `called` and `called_is` of the instruction. A load from a
  * table is no read of memory any more. */
-pdl_status pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
-                               struct pdl_body *body, const struct pdl_values *values,
-                               const struct pdl_folding *folding, struct pdl_instruction *call);
-
-void pdl_targets_free(struct pdl_targets *targets);
+void pdl_targets_resolve(struct pdl_targets *targets, struct pdl_ptx_module *module,
+                         struct pdl_body *body, const struct pdl_values *values,
+                         const struct pdl_folding *folding, struct pdl_instruction *call);
 
 #endif /* PDL_INSPECT_TARGETS_H */

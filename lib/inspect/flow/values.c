@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/flow/values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/flow/summary.h"
@@ -475,16 +474,14 @@ static uint32_t next_symbol(const struct pdl_body *body, const struct pdl_instru
 }
 
 /* Fills first (by symbol) and items with the instructions that use or define each symbol. */
-/* NOLINTBEGIN(readability-non-const-parameter): PDL_ARRAY_RESERVE() writes the capacities */
-static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **first,
+/* NOLINTBEGIN(readability-non-const-parameter): PDL_RESERVE() writes the capacities */
+static void index_symbols(const struct pdl_body *body, bool results, uint32_t **first,
                           size_t *first_capacity, uint32_t **items, size_t *item_capacity)
 /* NOLINTEND(readability-non-const-parameter) */
 {
     const size_t symbols = body->symbol_count;
     uint32_t at, symbol;
-    if (!PDL_ARRAY_RESERVE(*first, symbols + 2, *first_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(*first, symbols + 2, *first_capacity);
     memset(*first, 0, (symbols + 2) * sizeof(**first));
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         at = 0;
@@ -495,16 +492,13 @@ static bool index_symbols(const struct pdl_body *body, bool results, uint32_t **
     for (size_t i = 2; i < symbols + 2; i++) {
         (*first)[i] += (*first)[i - 1];
     }
-    if (!PDL_ARRAY_RESERVE(*items, (*first)[symbols + 1], *item_capacity)) {
-        return false;
-    }
+    PDL_RESERVE(*items, (*first)[symbols + 1], *item_capacity);
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         at = 0;
         while ((symbol = next_symbol(body, &body->instructions[i], results, &at)) != PDL_NONE) {
             (*items)[(*first)[symbol + 1]++] = i;
         }
     }
-    return true;
 }
 
 /* Whether every symbol that an instruction uses and that something defines has a value yet. */
@@ -562,38 +556,24 @@ static void evaluate(struct pdl_values *values, const struct pdl_ptx_module *mod
     }
 }
 
-pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,
-                           const struct pdl_body *body)
+void pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,
+                     const struct pdl_body *body)
 {
     const size_t symbols = body->symbol_count;
     const uint32_t count = body->instruction_count;
-    if (!PDL_ARRAY_RESERVE(values->values, symbols + 1, values->value_capacity) ||
-        !PDL_ARRAY_RESERVE(values->queue, (size_t)count + 1, values->queue_capacity) ||
-        !PDL_ARRAY_RESERVE(values->queued, (size_t)count + 1, values->queued_capacity) ||
-        !index_symbols(body, true, &values->first_definition, &values->first_definition_capacity,
-                       &values->definitions, &values->definition_capacity) ||
-        !index_symbols(body, false, &values->first_use, &values->first_use_capacity, &values->uses,
-                       &values->use_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(values->values, symbols + 1, values->value_capacity);
+    PDL_RESERVE(values->queue, (size_t)count + 1, values->queue_capacity);
+    PDL_RESERVE(values->queued, (size_t)count + 1, values->queued_capacity);
+    index_symbols(body, true, &values->first_definition, &values->first_definition_capacity,
+                  &values->definitions, &values->definition_capacity);
+    index_symbols(body, false, &values->first_use, &values->first_use_capacity, &values->uses,
+                  &values->use_capacity);
     memset(values->values, 0, symbols * sizeof(*values->values));
     struct pdl_ring ring = {.items = values->queue, .queued = values->queued, .size = count};
     pdl_ring_fill(&ring);
     while (ring.count > 0) {
         evaluate(values, module, body, pdl_ring_take(&ring), &ring);
     }
-    return PDL_SUCCESS;
-}
-
-void pdl_values_free(struct pdl_values *values)
-{
-    free(values->values);
-    free(values->first_definition);
-    free(values->definitions);
-    free(values->first_use);
-    free(values->uses);
-    free(values->queue);
-    free(values->queued);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */

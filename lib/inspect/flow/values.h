@@ -21,9 +21,8 @@ struct pdl_values {
 };
 
 /* Finds the values of a body's symbols. The arrays are used again. */
-pdl_status pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,
-                           const struct pdl_body *body);
-void pdl_values_free(struct pdl_values *values);
+void pdl_values_find(struct pdl_values *values, const struct pdl_ptx_module *module,
+                     const struct pdl_body *body);
 
 /* Queues the instructions that use a symbol. */
 void pdl_values_queue_users(const struct pdl_values *values, uint32_t symbol,

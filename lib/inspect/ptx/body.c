@@ -2,7 +2,6 @@
 /* The body of one function as instructions, with its scopes, labels and places. */
 #include "inspect/ptx/body.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "code/system.h"
@@ -22,10 +21,8 @@ struct reader {
 };
 
 #define ADD(reader, array, item)                                                                   \
-    (PDL_ARRAY_ROOM((reader)->body->array##s, (reader)->body->array##_count,                       \
-                    (reader)->body->array##_capacity)                                              \
-         ? ((reader)->body->array##s[(reader)->body->array##_count++] = (item), true)              \
-         : false)
+    PDL_ADD((reader)->body->array##s, (reader)->body->array##_count,                               \
+            (reader)->body->array##_capacity, item)
 
 static bool at_mark(const struct reader *reader, char mark)
 {
@@ -37,32 +34,24 @@ static void next(struct reader *reader)
     pdl_lexer_next(&reader->lexer);
 }
 
-static pdl_status fail(const struct reader *reader, const char *what)
+__attribute__((noreturn, cold)) static void fail(const struct reader *reader, const char *what)
 {
-    return pdl_ptx_fail(&reader->lexer, what);
+    pdl_ptx_fail(&reader->lexer, what);
 }
 
 /* ---- names and symbols ------------------------------------------------------------------------- */
 
-static bool bindings_reach(struct pdl_body *body, uint32_t name)
-{
-    return PDL_ARRAY_RESERVE(body->bindings, (size_t)name + 1, body->binding_capacity);
-}
-
-/* A new symbol for a name in the current scope, or PDL_NONE. */
+/* A new symbol for a name in the current scope. */
 static uint32_t bind(struct reader *reader, uint32_t name, struct pdl_symbol symbol, uint32_t depth)
 {
     struct pdl_body *body = reader->body;
     symbol.name = name;
-    if (!bindings_reach(body, name) || !ADD(reader, symbol, symbol)) {
-        return PDL_NONE;
-    }
+    PDL_RESERVE(body->bindings, (size_t)name + 1, body->binding_capacity);
+    ADD(reader, symbol, symbol);
     struct pdl_binding *binding = &body->bindings[name];
     if (depth > 1) {
         const struct pdl_undo undo = {name, *binding};
-        if (!ADD(reader, undo, undo)) {
-            return PDL_NONE;
-        }
+        ADD(reader, undo, undo);
     }
     *binding = (struct pdl_binding){body->symbol_count - 1, body->generation, depth};
     return body->symbol_count - 1;
@@ -81,9 +70,7 @@ static uint32_t lookup(struct reader *reader, const struct pdl_token *token)
     const struct pdl_ptx_module *module = reader->module;
     struct pdl_body *body = reader->body;
     const uint32_t name = name_of(reader, token);
-    if (name == PDL_NONE || !bindings_reach(body, name)) {
-        return PDL_NONE;
-    }
+    PDL_RESERVE(body->bindings, (size_t)name + 1, body->binding_capacity);
     if (body->bindings[name].generation == body->generation) {
         return body->bindings[name].symbol;
     }
@@ -100,18 +87,18 @@ static uint32_t lookup(struct reader *reader, const struct pdl_token *token)
 }
 
 /* `.reg .b32 a, b<4>;` and `.shared .align 4 .b8 c[16];`; the current token is the directive. */
-static pdl_status read_declaration(struct reader *reader, struct pdl_symbol symbol)
+static void read_declaration(struct reader *reader, struct pdl_symbol symbol)
 {
     bool named = false;
     next(reader);
     while (!at_mark(reader, ';')) {
         const struct pdl_token token = reader->lexer.token;
         if (pdl_lexer_at_end(&reader->lexer) || at_mark(reader, '}')) {
-            return fail(reader, "';'");
+            fail(reader, "';'");
         }
         if (at_mark(reader, '{') || at_mark(reader, '(') || at_mark(reader, '[')) {
             if (!pdl_lexer_skip(&reader->lexer)) {
-                return fail(reader, "a closing bracket");
+                fail(reader, "a closing bracket");
             }
         } else if (at_mark(reader, ',')) {
             named = false;
@@ -122,11 +109,11 @@ static pdl_status read_declaration(struct reader *reader, struct pdl_symbol symb
                 uint64_t count = 0;
                 next(reader);
                 if (!pdl_token_integer(&reader->lexer.token, &count)) {
-                    return fail(reader, "a number of registers");
+                    fail(reader, "a number of registers");
                 }
                 next(reader);
                 if (!at_mark(reader, '>')) {
-                    return fail(reader, "'>'");
+                    fail(reader, "'>'");
                 }
                 next(reader);
                 /* Those of the function's own scope are made when they are seen. */
@@ -137,41 +124,31 @@ static pdl_status read_declaration(struct reader *reader, struct pdl_symbol symb
                     reader->module->inner_registers++;
                     const char *text = pdl_arena_format(&reader->module->arena, "%.*s%u",
                                                         (int)token.length, token.text, (unsigned)i);
-                    const uint32_t name = text == NULL ? PDL_NONE
-                                                       : pdl_names_add(&reader->module->names, text,
-                                                                       (uint32_t)strlen(text));
-                    if (name == PDL_NONE || bind(reader, name, symbol, reader->depth) == PDL_NONE) {
-                        return pdl_ptx_no_memory();
-                    }
+                    const uint32_t name =
+                        pdl_names_add(&reader->module->names, text, (uint32_t)strlen(text));
+                    (void)bind(reader, name, symbol, reader->depth);
                 }
                 continue;
             }
             const uint32_t name = name_of(reader, &token);
-            if (name == PDL_NONE || bind(reader, name, symbol, reader->depth) == PDL_NONE) {
-                return pdl_ptx_no_memory();
-            }
+            (void)bind(reader, name, symbol, reader->depth);
             continue;
         }
         next(reader);
     }
     next(reader);
-    return PDL_SUCCESS;
 }
 
-static pdl_status open_scope(struct reader *reader)
+static void open_scope(struct reader *reader)
 {
     const struct pdl_scope scope = {reader->scope, reader->body->undo_count};
     if (reader->depth == PDL_PTX_DEPTH_MAX) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, reader->lexer.token.line,
-                                reader->lexer.token.column, "scopes are nested more than %d deep",
-                                PDL_PTX_DEPTH_MAX);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, reader->lexer.token.line, reader->lexer.token.column,
+                 "scopes are nested more than %d deep", PDL_PTX_DEPTH_MAX);
     }
-    if (!ADD(reader, scope, scope)) {
-        return pdl_ptx_no_memory();
-    }
+    ADD(reader, scope, scope);
     reader->scope = reader->body->scope_count - 1;
     reader->depth++;
-    return PDL_SUCCESS;
 }
 
 static void close_scope(struct reader *reader)
@@ -216,12 +193,12 @@ static bool goes_on(const struct reader *reader, const struct pdl_place *place)
 
 /* `.loc 1 12 5, function_name $L__info_string0, inlined_at 1 30 9`. Line 0 is code of the
  * compiler's own: the place before it holds on. */
-static pdl_status read_place(struct reader *reader)
+static void read_place(struct reader *reader)
 {
     struct pdl_place place = {.function = PDL_NONE};
     next(reader);
     if (!read_number(reader, &place.file) || !read_number(reader, &place.line)) {
-        return fail(reader, "a file and a line");
+        fail(reader, "a file and a line");
     }
     (void)read_number(reader, &place.column);
     while (at_mark(reader, ',')) {
@@ -229,7 +206,7 @@ static pdl_status read_place(struct reader *reader)
         if (PDL_TOKEN_IS(&reader->lexer, "function_name")) {
             next(reader);
             if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
-                return fail(reader, "a label");
+                fail(reader, "a label");
             }
             place.function = name_of(reader, &reader->lexer.token);
             next(reader);
@@ -241,36 +218,32 @@ static pdl_status read_place(struct reader *reader)
             next(reader);
             if (!read_number(reader, &place.inlined_file) ||
                 !read_number(reader, &place.inlined_line)) {
-                return fail(reader, "a file and a line");
+                fail(reader, "a file and a line");
             }
             (void)read_number(reader, &place.inlined_column);
         } else {
-            return fail(reader, "'function_name' or 'inlined_at'");
+            fail(reader, "'function_name' or 'inlined_at'");
         }
     }
     if (place.line != 0 && !goes_on(reader, &place)) {
-        if (!ADD(reader, place, place)) {
-            return pdl_ptx_no_memory();
-        }
+        ADD(reader, place, place);
         reader->place = reader->body->place_count - 1;
     }
     reader->unplaced = place.line == 0;
-    return PDL_SUCCESS;
 }
 
-static pdl_status skip_statement(struct reader *reader)
+static void skip_statement(struct reader *reader)
 {
     while (!at_mark(reader, ';')) {
         if (pdl_lexer_at_end(&reader->lexer) || at_mark(reader, '}')) {
-            return fail(reader, "';'");
+            fail(reader, "';'");
         }
         next(reader);
     }
     next(reader);
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_directive(struct reader *reader)
+static void read_directive(struct reader *reader)
 {
     static const struct {
         const char *word;
@@ -284,19 +257,21 @@ static pdl_status read_directive(struct reader *reader)
         {".const", {.kind = PDL_SYMBOL_VARIABLE, .space = PDL_SPACE_CONST}},
     };
     if (PDL_TOKEN_IS(&reader->lexer, ".loc")) {
-        return read_place(reader);
+        read_place(reader);
+        return;
     }
     for (size_t i = 0; i < sizeof(declarations) / sizeof(declarations[0]); i++) {
         if (pdl_token_is(&reader->lexer.token, declarations[i].word,
                          strlen(declarations[i].word))) {
-            return read_declaration(reader, declarations[i].symbol);
+            read_declaration(reader, declarations[i].symbol);
+            return;
         }
     }
-    return skip_statement(reader); /* .pragma, .callprototype … */
+    skip_statement(reader); /* .pragma, .callprototype … */
 }
 
 /* A marker of the device header. */
-static pdl_status read_marker(struct reader *reader)
+static void read_marker(struct reader *reader)
 {
     const struct pdl_token token = reader->lexer.token;
     struct pdl_marker marker = {token.text, token.length, token.line, reader->place, PDL_NONE, 0};
@@ -308,16 +283,10 @@ static pdl_status read_marker(struct reader *reader)
         pdl_lexer_next(&inner);
         if (inner.token.kind == PDL_TOKEN_WORD) {
             marker.symbol = lookup(reader, &inner.token);
-            if (marker.symbol == PDL_NONE) {
-                return pdl_ptx_no_memory();
-            }
         }
     }
-    if (!ADD(reader, marker, marker)) {
-        return pdl_ptx_no_memory();
-    }
+    ADD(reader, marker, marker);
     next(reader);
-    return PDL_SUCCESS;
 }
 
 /* ---- instructions --------------------------------------------------------------------------------- */
@@ -345,8 +314,8 @@ struct operands {
 };
 
 /* A symbol or label in an operand list. */
-static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *instruction,
-                              struct operands *at)
+static void read_symbol(struct reader *reader, struct pdl_instruction *instruction,
+                        struct operands *at)
 {
     const struct pdl_token *token = &reader->lexer.token;
     struct pdl_operand operand = {.kind = PDL_OPERAND_SYMBOL,
@@ -358,7 +327,7 @@ static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *ins
                        (instruction->opcode.op == PDL_OP_BRANCH_TABLE && at->slot == 1);
     if (token->length == 1 && token->text[0] == '_') {
         at->inverted = true;
-        return PDL_SUCCESS;
+        return;
     }
     at->inverted = false;
     if (label) {
@@ -368,9 +337,7 @@ static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *ins
     } else {
         operand.symbol = lookup(reader, token);
     }
-    if (operand.symbol == PDL_NONE || !ADD(reader, operand, operand)) {
-        return pdl_ptx_no_memory();
-    }
+    ADD(reader, operand, operand);
     if (instruction->opcode.op == PDL_OP_CALL && at->group == 0 &&
         instruction->target == PDL_NONE) {
         instruction->target = operand.symbol;
@@ -380,11 +347,10 @@ static pdl_status read_symbol(struct reader *reader, struct pdl_instruction *ins
         }
     }
     at->base = false;
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_literal(struct reader *reader, const struct pdl_instruction *instruction,
-                               struct operands *at)
+static void read_literal(struct reader *reader, const struct pdl_instruction *instruction,
+                         struct operands *at)
 {
     struct pdl_body *body = reader->body;
     uint64_t number = 0;
@@ -394,7 +360,7 @@ static pdl_status read_literal(struct reader *reader, const struct pdl_instructi
                                    ? &body->operands[body->operand_count - 1]
                                    : NULL;
     if (at->offset && last != NULL && last->kind == PDL_OPERAND_LABEL) {
-        return fail(reader, "';' after a label");
+        fail(reader, "';' after a label");
     }
     if (at->offset && last != NULL && last->slot == at->slot) {
         last->value = (int64_t)((uint64_t)last->value + (integer ? (uint64_t)value : 0));
@@ -407,37 +373,30 @@ static pdl_status read_literal(struct reader *reader, const struct pdl_instructi
             .address = at->base,
             .negated = !integer,
             .value = value};
-        if (!ADD(reader, operand, operand)) {
-            return pdl_ptx_no_memory();
-        }
+        ADD(reader, operand, operand);
         at->base = false;
     }
     at->offset = false;
     at->negative = false;
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_operands(struct reader *reader, struct pdl_instruction *instruction)
+static void read_operands(struct reader *reader, struct pdl_instruction *instruction)
 {
     struct operands at = {0};
     instruction->first_operand = reader->body->operand_count;
     while (!at_mark(reader, ';')) {
-        pdl_status status = PDL_SUCCESS;
         switch (reader->lexer.token.kind) {
         case PDL_TOKEN_WORD:
-            status = read_symbol(reader, instruction, &at);
+            read_symbol(reader, instruction, &at);
             break;
         case PDL_TOKEN_NUMBER:
-            status = read_literal(reader, instruction, &at);
+            read_literal(reader, instruction, &at);
             break;
         case PDL_TOKEN_MARK:
         case PDL_TOKEN_MARKER:
             break;
         default:
-            return fail(reader, "';' after an instruction");
-        }
-        if (status != PDL_SUCCESS) {
-            return status;
+            fail(reader, "';' after an instruction");
         }
         switch (reader->lexer.token.mark) {
         case '[':
@@ -450,14 +409,14 @@ static pdl_status read_operands(struct reader *reader, struct pdl_instruction *i
             break;
         case ']':
             if (at.bracket == 0) {
-                return fail(reader, "';' after an instruction");
+                fail(reader, "';' after an instruction");
             }
             at.bracket--;
             break;
         case ')':
         case '}':
             if (at.group == 0) {
-                return fail(reader, "';' after an instruction");
+                fail(reader, "';' after an instruction");
             }
             at.group--;
             break;
@@ -480,11 +439,10 @@ static pdl_status read_operands(struct reader *reader, struct pdl_instruction *i
         next(reader);
     }
     if (at.bracket != 0 || at.group != 0) {
-        return fail(reader, "a closing bracket");
+        fail(reader, "a closing bracket");
     }
     instruction->operand_count = reader->body->operand_count - instruction->first_operand;
     next(reader);
-    return PDL_SUCCESS;
 }
 
 /* What an instruction that is not understood does to its addresses: a first operand is written, as by a store. */
@@ -533,10 +491,10 @@ static void know_callee(const struct pdl_ptx_module *module, struct pdl_instruct
 
 /* A marker of the device header as code, a move to a register with its name: nvcc takes the comments out of the PTX that
  * it puts into a program. */
-static bool read_move(struct reader *reader, const struct pdl_instruction *move, bool constant)
+static void read_move(struct reader *reader, const struct pdl_instruction *move, bool constant)
 {
     if (move->operand_count != 2) {
-        return true;
+        return;
     }
     const struct pdl_operand *const from = &reader->body->operands[move->first_operand + 1];
     const struct pdl_marker marker = {.text = "",
@@ -544,11 +502,11 @@ static bool read_move(struct reader *reader, const struct pdl_instruction *move,
                                       .place = move->place,
                                       .symbol = constant ? from->symbol : PDL_NONE,
                                       .rule = constant ? 0 : (uint32_t)from->value};
-    return ADD(reader, marker, marker);
+    ADD(reader, marker, marker);
 }
 
 /* `@!%p ld.global.f32 %f1, [%rd1+4];` from its opcode or guard. */
-static pdl_status read_instruction(struct reader *reader)
+static void read_instruction(struct reader *reader)
 {
     struct pdl_instruction instruction = {
         .guard = PDL_NONE, .callee = PDL_NONE, .target = PDL_NONE, .place = reader->place};
@@ -559,34 +517,25 @@ static pdl_status read_instruction(struct reader *reader)
             next(reader);
         }
         if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
-            return fail(reader, "a predicate");
+            fail(reader, "a predicate");
         }
         instruction.guard = lookup(reader, &reader->lexer.token);
-        if (instruction.guard == PDL_NONE) {
-            return pdl_ptx_no_memory();
-        }
         next(reader);
     }
     const struct pdl_token token = reader->lexer.token;
     if (token.kind != PDL_TOKEN_WORD || token.text[0] == '.' || token.text[0] == '%') {
-        return fail(reader, "an instruction");
+        fail(reader, "an instruction");
     }
     instruction.line = token.line;
     instruction.column = token.column;
     instruction.name = name_of(reader, &token);
-    if (instruction.name == PDL_NONE) {
-        return pdl_ptx_no_memory();
-    }
     instruction.opcode = opcode_of(reader->module, instruction.name);
     next(reader);
     const bool constant = PDL_TOKEN_IS(&reader->lexer, "pdl_constant");
     const bool allow = PDL_TOKEN_IS(&reader->lexer, "pdl_allow");
-    const pdl_status status = read_operands(reader, &instruction);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
-    if ((constant || allow) && !read_move(reader, &instruction, constant)) {
-        return pdl_ptx_no_memory();
+    read_operands(reader, &instruction);
+    if (constant || allow) {
+        read_move(reader, &instruction, constant);
     }
     if (instruction.opcode.unknown) {
         note_addresses(reader->body, &instruction);
@@ -594,105 +543,95 @@ static pdl_status read_instruction(struct reader *reader)
     if (instruction.callee != PDL_NONE) {
         know_callee(reader->module, &instruction);
     }
-    return ADD(reader, instruction, instruction) ? PDL_SUCCESS : pdl_ptx_no_memory();
+    ADD(reader, instruction, instruction);
 }
 
 /* ---- labels --------------------------------------------------------------------------------------- */
 
 /* The names behind .branchtargets or .calltargets: a list, and its number. */
-static pdl_status read_targets(struct reader *reader, uint32_t name, uint32_t *number)
+static uint32_t read_targets(struct reader *reader, uint32_t name)
 {
     struct pdl_target_list list = {name, reader->scope, reader->body->target_count, 0};
     do {
         next(reader);
         if (reader->lexer.token.kind != PDL_TOKEN_WORD) {
-            return fail(reader, "a label");
+            fail(reader, "a label");
         }
         const struct pdl_operand target = {.kind = PDL_OPERAND_LABEL,
                                            .symbol = name_of(reader, &reader->lexer.token),
                                            .value = reader->scope};
-        if (target.symbol == PDL_NONE || !ADD(reader, target, target)) {
-            return pdl_ptx_no_memory();
-        }
+        ADD(reader, target, target);
         list.count++;
         next(reader);
     } while (at_mark(reader, ','));
     if (!at_mark(reader, ';')) {
-        return fail(reader, "';'");
+        fail(reader, "';'");
     }
     next(reader);
-    *number = reader->body->list_count;
-    return ADD(reader, list, list) ? PDL_SUCCESS : pdl_ptx_no_memory();
+    ADD(reader, list, list);
+    return reader->body->list_count - 1;
 }
 
 /* `name: .callprototype (…) _ (…);` and `name: .calltargets f, g;`, which indirect calls name. */
-static pdl_status read_callees(struct reader *reader, uint32_t name, enum pdl_symbol_kind kind)
+static void read_callees(struct reader *reader, uint32_t name, enum pdl_symbol_kind kind)
 {
     struct pdl_symbol symbol = {.kind = (uint8_t)kind};
-    uint32_t number = 0;
     if (kind == PDL_SYMBOL_PROTOTYPE) {
         next(reader);
     }
-    const pdl_status status = kind == PDL_SYMBOL_PROTOTYPE
-                                  ? pdl_ptx_prototype_read(reader->module, &reader->lexer, &number)
-                                  : read_targets(reader, name, &number);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    const uint32_t number = kind == PDL_SYMBOL_PROTOTYPE
+                                ? pdl_ptx_prototype_read(reader->module, &reader->lexer)
+                                : read_targets(reader, name);
     symbol.index = number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
-    return bind(reader, name, symbol, reader->depth) != PDL_NONE ? PDL_SUCCESS
-                                                                 : pdl_ptx_no_memory();
+    (void)bind(reader, name, symbol, reader->depth);
 }
 
 /* What stands behind `name:`. */
-static pdl_status read_label(struct reader *reader, const struct pdl_token *token)
+static void read_label(struct reader *reader, const struct pdl_token *token)
 {
     const uint32_t name = name_of(reader, token);
-    uint32_t number;
-    if (name == PDL_NONE) {
-        return pdl_ptx_no_memory();
-    }
     next(reader);
     if (PDL_TOKEN_IS(&reader->lexer, ".branchtargets")) {
-        return read_targets(reader, name, &number);
+        (void)read_targets(reader, name);
+    } else if (PDL_TOKEN_IS(&reader->lexer, ".callprototype")) {
+        read_callees(reader, name, PDL_SYMBOL_PROTOTYPE);
+    } else if (PDL_TOKEN_IS(&reader->lexer, ".calltargets")) {
+        read_callees(reader, name, PDL_SYMBOL_TARGETS);
+    } else {
+        const struct pdl_label label = {name, reader->scope, reader->body->instruction_count};
+        ADD(reader, label, label);
     }
-    if (PDL_TOKEN_IS(&reader->lexer, ".callprototype")) {
-        return read_callees(reader, name, PDL_SYMBOL_PROTOTYPE);
-    }
-    if (PDL_TOKEN_IS(&reader->lexer, ".calltargets")) {
-        return read_callees(reader, name, PDL_SYMBOL_TARGETS);
-    }
-    const struct pdl_label label = {name, reader->scope, reader->body->instruction_count};
-    return ADD(reader, label, label) ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
-static pdl_status read_statements(struct reader *reader)
+static void read_statements(struct reader *reader)
 {
     for (;;) {
-        pdl_status status = PDL_SUCCESS;
         const struct pdl_token token = reader->lexer.token;
         if (token.kind == PDL_TOKEN_END) {
-            return reader->depth == 1 ? PDL_SUCCESS : fail(reader, "'}'");
+            if (reader->depth > 1) {
+                fail(reader, "'}'");
+            }
+            return;
         }
         if (token.kind == PDL_TOKEN_MARKER) {
-            status = read_marker(reader);
+            read_marker(reader);
         } else if (token.mark == '{') {
-            status = open_scope(reader);
+            open_scope(reader);
             next(reader);
         } else if (token.mark == '}') {
             if (reader->depth == 1) {
-                return fail(reader, "a statement");
+                fail(reader, "a statement");
             }
             close_scope(reader);
             next(reader);
         } else if (token.mark == ';') {
             next(reader);
         } else if (token.mark == '@') {
-            status = read_instruction(reader);
+            read_instruction(reader);
         } else if (token.kind == PDL_TOKEN_WORD && token.text[0] == '.') {
-            status = read_directive(reader);
+            read_directive(reader);
         } else if (token.kind == PDL_TOKEN_WORD) {
             const char *behind = reader->lexer.at;
             while (behind < reader->lexer.end && (*behind == ' ' || *behind == '\t')) {
@@ -700,20 +639,17 @@ static pdl_status read_statements(struct reader *reader)
             }
             if (behind < reader->lexer.end && *behind == ':') {
                 next(reader);
-                status = read_label(reader, &token);
+                read_label(reader, &token);
             } else {
-                status = read_instruction(reader);
+                read_instruction(reader);
             }
         } else {
-            return fail(reader, "a statement");
-        }
-        if (status != PDL_SUCCESS) {
-            return status;
+            fail(reader, "a statement");
         }
     }
 }
 
-static bool bind_parameters(struct reader *reader, uint32_t first, uint32_t count,
+static void bind_parameters(struct reader *reader, uint32_t first, uint32_t count,
                             enum pdl_symbol_kind kind)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -727,15 +663,12 @@ static bool bind_parameters(struct reader *reader, uint32_t first, uint32_t coun
                 ? pdl_names_add(&reader->module->names, reader->module->text + parameter->text,
                                 parameter->length)
                 : pdl_names_add(&reader->module->names, "_", 1);
-        if (name == PDL_NONE || bind(reader, name, symbol, 1) == PDL_NONE) {
-            return false;
-        }
+        (void)bind(reader, name, symbol, 1);
     }
-    return true;
 }
 
-pdl_status pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx_function *function,
-                             struct pdl_body *body)
+void pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx_function *function,
+                       struct pdl_body *body)
 {
     struct reader reader = {.module = module, .body = body, .depth = 1, .place = PDL_NONE};
     const struct pdl_scope own = {PDL_NONE, 0};
@@ -744,31 +677,13 @@ pdl_status pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx
     body->marker_count = body->label_count = body->list_count = body->target_count = 0;
     body->scope_count = body->undo_count = 0;
     body->generation++;
-    if (!ADD(&reader, scope, own) ||
-        !bind_parameters(&reader, function->first_parameter, function->parameter_count,
-                         PDL_SYMBOL_PARAMETER) ||
-        !bind_parameters(&reader, function->first_result, function->result_count,
-                         PDL_SYMBOL_RESULT)) {
-        return pdl_ptx_no_memory();
-    }
+    ADD(&reader, scope, own);
+    bind_parameters(&reader, function->first_parameter, function->parameter_count,
+                    PDL_SYMBOL_PARAMETER);
+    bind_parameters(&reader, function->first_result, function->result_count, PDL_SYMBOL_RESULT);
     pdl_lexer_start(&reader.lexer, module->text + function->body, module->text + function->body_end,
                     function->body_line, function->body_column);
     reader.lexer.markers = true;
     next(&reader);
-    return read_statements(&reader);
-}
-
-void pdl_ptx_body_free(struct pdl_body *body)
-{
-    free(body->instructions);
-    free(body->operands);
-    free(body->symbols);
-    free(body->places);
-    free(body->markers);
-    free(body->labels);
-    free(body->lists);
-    free(body->targets);
-    free(body->scopes);
-    free(body->undos);
-    free(body->bindings);
+    read_statements(&reader);
 }

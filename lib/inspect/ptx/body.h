@@ -141,8 +141,10 @@ struct pdl_body {
 };
 
 /* Reads a function's body. Its branches name labels, which are resolved later. */
-pdl_status pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx_function *function,
-                             struct pdl_body *body);
-void pdl_ptx_body_free(struct pdl_body *body);
+void pdl_ptx_body_read(struct pdl_ptx_module *module, const struct pdl_ptx_function *function,
+                       struct pdl_body *body);
+
+/* Turns the labels that the branches of a body name into the instructions behind them (labels.c). */
+void pdl_ptx_labels_resolve(const struct pdl_ptx_module *module, struct pdl_body *body);
 
 #endif /* PDL_INSPECT_BODY_H */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/ptx/labels.h"
-
-#include <stdlib.h>
+#include "inspect/ptx/body.h"
 
 /* Labels and lists of targets by name and scope. */
 struct label_table {
@@ -49,35 +47,32 @@ static uint32_t find_label(const struct label_table *table, uint32_t name, uint3
     return PDL_NONE;
 }
 
-static pdl_status unknown_label(const struct pdl_ptx_module *module,
-                                const struct pdl_instruction *instruction, uint32_t label)
+__attribute__((noreturn, cold)) static void unknown_label(const struct pdl_ptx_module *module,
+                                                          const struct pdl_instruction *instruction,
+                                                          uint32_t label)
 {
     const struct pdl_name *name = &module->names.names[label];
-    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, instruction->line, instruction->column,
-                            "there is no label %.*s",
-                            (int)(name->length < 200 ? name->length : 200), name->text);
+    pdl_fail(PDL_ERROR_INVALID_IMAGE, instruction->line, instruction->column,
+             "there is no label %.*s", (int)(name->length < 200 ? name->length : 200), name->text);
 }
 
-static pdl_status resolve_target(const struct pdl_ptx_module *module,
-                                 const struct label_table *table,
-                                 const struct pdl_instruction *instruction,
-                                 struct pdl_operand *target)
+static void resolve_target(const struct pdl_ptx_module *module, const struct label_table *table,
+                           const struct pdl_instruction *instruction, struct pdl_operand *target)
 {
     if (target->kind == PDL_OPERAND_TARGET) { /* of a list that two branches share */
-        return PDL_SUCCESS;
+        return;
     }
     const uint32_t found = find_label(table, target->symbol, (uint32_t)target->value);
     if (found == PDL_NONE || found >= table->body->label_count) {
-        return unknown_label(module, instruction, target->symbol);
+        unknown_label(module, instruction, target->symbol);
     }
     target->symbol = table->body->labels[found].instruction;
     target->kind = PDL_OPERAND_TARGET;
-    return PDL_SUCCESS;
 }
 
 /* Turns the labels that branches name into instructions. */
-static pdl_status resolve(const struct pdl_ptx_module *module, struct pdl_body *body,
-                          const struct label_table *table)
+static void resolve(const struct pdl_ptx_module *module, struct pdl_body *body,
+                    const struct label_table *table)
 {
     for (uint32_t i = 0; i < body->instruction_count; i++) {
         struct pdl_instruction *instruction = &body->instructions[i];
@@ -93,62 +88,47 @@ static pdl_status resolve(const struct pdl_ptx_module *module, struct pdl_body *
             }
             labels++;
             if (instruction->opcode.op == PDL_OP_BRANCH) {
-                const pdl_status status = resolve_target(module, table, instruction, operand);
-                if (status != PDL_SUCCESS) {
-                    return status;
-                }
+                resolve_target(module, table, instruction, operand);
                 continue;
             }
             const uint32_t found = find_label(table, operand->symbol, (uint32_t)operand->value);
             if (found == PDL_NONE || found < body->label_count) {
-                return unknown_label(module, instruction, operand->symbol);
+                unknown_label(module, instruction, operand->symbol);
             }
             const struct pdl_target_list *list = &body->lists[found - body->label_count];
             for (uint32_t k = 0; k < list->count; k++) {
-                const pdl_status status =
-                    resolve_target(module, table, instruction, &body->targets[list->first + k]);
-                if (status != PDL_SUCCESS) {
-                    return status;
-                }
+                resolve_target(module, table, instruction, &body->targets[list->first + k]);
             }
             operand->kind = PDL_OPERAND_TARGET;
             operand->symbol = found - body->label_count;
         }
         if (labels != 1) {
-            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, instruction->line, instruction->column,
-                                    "a branch without a label");
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, instruction->line, instruction->column,
+                     "a branch without a label");
         }
     }
-    return PDL_SUCCESS;
 }
 
-pdl_status pdl_ptx_labels_resolve(const struct pdl_ptx_module *module, struct pdl_body *body)
+void pdl_ptx_labels_resolve(const struct pdl_ptx_module *module, struct pdl_body *body)
 {
     const uint32_t count = body->label_count + body->list_count;
     uint32_t size = 16;
-    pdl_status status = PDL_SUCCESS;
     while (size < 2 * (uint64_t)count) {
         size *= 2;
     }
-    const struct label_table table = {body, calloc(size, sizeof(uint32_t)), size - 1};
-    if (table.slots == NULL) {
-        return pdl_ptx_no_memory();
-    }
-    for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
+    const struct label_table table = {body, pdl_take(size, sizeof(uint32_t)), size - 1};
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t name, scope;
         key_of(body, i, &name, &scope);
         uint32_t *slot = slot_of(&table, name, scope);
         if (*slot != 0) {
             const struct pdl_name *text = &module->names.names[name];
-            status = pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, body->function->line,
-                                      body->function->column, "the label %.*s is there twice",
-                                      (int)(text->length < 200 ? text->length : 200), text->text);
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, body->function->line, body->function->column,
+                     "the label %.*s is there twice",
+                     (int)(text->length < 200 ? text->length : 200), text->text);
         }
         *slot = i + 1;
     }
-    if (status == PDL_SUCCESS) {
-        status = resolve(module, body, &table);
-    }
-    free(table.slots);
-    return status;
+    resolve(module, body, &table);
+    pdl_give_back(table.slots);
 }

@@ -9,26 +9,19 @@
 /* Names that only bodies have, and are kept for the next ones. */
 #define NAMES_OF_BODIES 4096u
 
-pdl_status pdl_ptx_no_memory(void)
-{
-    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for what is in a PTX text");
-}
-
-pdl_status pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what)
+void pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what)
 {
     const struct pdl_token *token = &lexer->token;
     if (token->kind == PDL_TOKEN_ERROR) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column, "%s",
-                                token->text);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column, "%s", token->text);
     }
     if (token->kind == PDL_TOKEN_END) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column,
-                                "the text ends where %s is expected", what);
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column,
+                 "the text ends where %s is expected", what);
     }
-    return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column,
-                            "'%.*s%s' where %s is expected",
-                            (int)(token->length < 60 ? token->length : 60), token->text,
-                            token->length < 60 ? "" : "…", what);
+    pdl_fail(PDL_ERROR_INVALID_IMAGE, token->line, token->column, "'%.*s%s' where %s is expected",
+             (int)(token->length < 60 ? token->length : 60), token->text,
+             token->length < 60 ? "" : "…", what);
 }
 
 static bool at_mark(const struct pdl_lexer *lexer, char mark)
@@ -37,58 +30,54 @@ static bool at_mark(const struct pdl_lexer *lexer, char mark)
 }
 
 /* Skips to behind the next ';' that is in no bracket. */
-static pdl_status skip_statement(struct pdl_lexer *lexer)
+static void skip_statement(struct pdl_lexer *lexer)
 {
     while (!at_mark(lexer, ';')) {
         if (at_mark(lexer, '{') || at_mark(lexer, '(') || at_mark(lexer, '[')) {
             if (!pdl_lexer_skip(lexer)) {
-                return pdl_ptx_fail(lexer, "a closing bracket");
+                pdl_ptx_fail(lexer, "a closing bracket");
             }
         } else if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
-            return pdl_ptx_fail(lexer, "';'");
+            pdl_ptx_fail(lexer, "';'");
         }
         pdl_lexer_next(lexer);
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
-static pdl_status add_name(struct pdl_ptx_module *module, const struct pdl_token *token,
-                           uint32_t *name)
+static uint32_t add_name(struct pdl_ptx_module *module, const struct pdl_token *token)
 {
-    *name = pdl_names_add(&module->names, token->text, token->length);
-    return *name != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
+    return pdl_names_add(&module->names, token->text, token->length);
 }
 
 /* ---- .version, .target, .file ----------------------------------------------------------------- */
 
-static pdl_status read_version(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_version(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     unsigned major = 0, minor = 0;
     char text[16] = "";
     pdl_lexer_next(lexer);
     if (lexer->token.kind != PDL_TOKEN_NUMBER || lexer->token.length >= sizeof(text)) {
-        return pdl_ptx_fail(lexer, "a version");
+        pdl_ptx_fail(lexer, "a version");
     }
     memcpy(text, lexer->token.text, lexer->token.length);
     char *rest;
     major = (unsigned)strtoul(text, &rest, 10);
     minor = *rest == '.' ? (unsigned)strtoul(rest + 1, &rest, 10) : 0;
     if (*rest != '\0' || major > 99 || minor > 9) {
-        return pdl_ptx_fail(lexer, "a version");
+        pdl_ptx_fail(lexer, "a version");
     }
     module->version = major * 10 + minor;
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_target(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_target(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     do {
         pdl_lexer_next(lexer);
         const struct pdl_token *token = &lexer->token;
         if (token->kind != PDL_TOKEN_WORD) {
-            return pdl_ptx_fail(lexer, "a target");
+            pdl_ptx_fail(lexer, "a target");
         }
         module->debug = module->debug || PDL_TOKEN_IS(lexer, "debug");
         if (token->length > 3 && token->length < 10 && memcmp(token->text, "sm_", 3) == 0) {
@@ -98,82 +87,68 @@ static pdl_status read_target(struct pdl_ptx_module *module, struct pdl_lexer *l
             module->target = (int)strtol(text, &rest, 10);
             module->target_suffix = *rest;
             if (module->target <= 0 || (*rest != '\0' && rest[1] != '\0')) {
-                return pdl_ptx_fail(lexer, "a target");
+                pdl_ptx_fail(lexer, "a target");
             }
         }
         pdl_lexer_next(lexer);
     } while (at_mark(lexer, ','));
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_file(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_file(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     struct pdl_ptx_file file = {0};
     pdl_lexer_next(lexer);
     if (!pdl_token_integer(&lexer->token, &file.number)) {
-        return pdl_ptx_fail(lexer, "a file's number");
+        pdl_ptx_fail(lexer, "a file's number");
     }
     pdl_lexer_next(lexer);
     if (lexer->token.kind != PDL_TOKEN_STRING) {
-        return pdl_ptx_fail(lexer, "a file's name");
-    }
-    if (!PDL_ARRAY_ROOM(module->files, module->file_count, module->file_capacity)) {
-        return pdl_ptx_no_memory();
+        pdl_ptx_fail(lexer, "a file's name");
     }
     const uint32_t length = lexer->token.length;
     char *name = pdl_arena_copy(&module->inspection->arena, lexer->token.text,
                                 length < PDL_PTX_FILE_MAX ? length : PDL_PTX_FILE_MAX);
-    if (name == NULL) {
-        return pdl_ptx_no_memory();
-    }
     name[pdl_unescape(name, name, strlen(name))] = '\0'; /* compilers write UTF-8 so */
     file.name = name;
-    module->files[module->file_count++] = file;
+    PDL_ADD(module->files, module->file_count, module->file_capacity, file);
     pdl_lexer_next(lexer);
     while (at_mark(lexer, ',')) { /* a time and a size */
         pdl_lexer_next(lexer);
         pdl_lexer_next(lexer);
     }
-    return PDL_SUCCESS;
 }
 
 /* A section of debug information; of .debug_str the labels are kept, which .loc names. */
-static pdl_status read_section(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_section(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     pdl_lexer_next(lexer);
     const bool strings = PDL_TOKEN_IS(lexer, ".debug_str");
     pdl_lexer_next(lexer);
     if (!at_mark(lexer, '{')) {
-        return pdl_ptx_fail(lexer, "'{'");
+        pdl_ptx_fail(lexer, "'{'");
     }
     if (!strings) {
         if (!pdl_lexer_skip(lexer)) {
-            return pdl_ptx_fail(lexer, "'}'");
+            pdl_ptx_fail(lexer, "'}'");
         }
         pdl_lexer_next(lexer);
-        return PDL_SUCCESS;
+        return;
     }
     while (!at_mark(lexer, '}')) {
         if (pdl_lexer_at_end(lexer)) {
-            return pdl_ptx_fail(lexer, "'}'");
+            pdl_ptx_fail(lexer, "'}'");
         }
         const struct pdl_token before = lexer->token;
         pdl_lexer_next(lexer);
         if (before.kind == PDL_TOKEN_WORD && at_mark(lexer, ':')) {
-            struct pdl_ptx_string string = {0};
-            const pdl_status status = add_name(module, &before, &string.name);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
-            string.offset = (uint32_t)(lexer->at - module->text);
-            if (!PDL_ARRAY_ROOM(module->strings, module->string_count, module->string_capacity)) {
-                return pdl_ptx_no_memory();
-            }
-            module->strings[module->string_count++] = string;
+            const struct pdl_ptx_string string = {
+                .name = add_name(module, &before),
+                .offset = (uint32_t)(lexer->at - module->text),
+            };
+            PDL_ADD(module->strings, module->string_count, module->string_capacity, string);
         }
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
 /* ---- functions --------------------------------------------------------------------------------- */
@@ -191,25 +166,25 @@ static uint32_t type_size(const struct pdl_token *token)
 }
 
 /* One of `(.param .align 8 .b8 name[16], .reg .b32 name2)`. Prototypes may leave the name out. */
-static pdl_status read_parameter(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                 struct pdl_ptx_parameter *parameter, bool *there)
+static struct pdl_ptx_parameter read_parameter(struct pdl_ptx_module *module,
+                                               struct pdl_lexer *lexer, bool *there)
 {
     uint64_t elements = 1;
-    *parameter = (struct pdl_ptx_parameter){0};
+    struct pdl_ptx_parameter parameter = {0};
     *there = false;
     while (!at_mark(lexer, ',') && !at_mark(lexer, ')')) {
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, ';') || at_mark(lexer, '{')) {
-            return pdl_ptx_fail(lexer, "a parameter");
+            pdl_ptx_fail(lexer, "a parameter");
         }
         const struct pdl_token *token = &lexer->token;
         *there = true;
-        parameter->in_register |= PDL_TOKEN_IS(lexer, ".reg");
+        parameter.in_register |= PDL_TOKEN_IS(lexer, ".reg");
         if (token->kind == PDL_TOKEN_WORD && token->text[0] == '.' && token->length > 2 &&
             token->text[2] >= '0' && token->text[2] <= '9') {
-            parameter->size = type_size(token);
+            parameter.size = type_size(token);
         } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.') {
-            parameter->text = (uint32_t)(token->text - module->text);
-            parameter->length = token->length;
+            parameter.text = (uint32_t)(token->text - module->text);
+            parameter.length = token->length;
         } else if (at_mark(lexer, '[')) {
             pdl_lexer_next(lexer);
             if (pdl_token_integer(&lexer->token, &elements)) {
@@ -218,39 +193,32 @@ static pdl_status read_parameter(struct pdl_ptx_module *module, struct pdl_lexer
                 elements = 0;
             }
             if (!at_mark(lexer, ']')) {
-                return pdl_ptx_fail(lexer, "']'");
+                pdl_ptx_fail(lexer, "']'");
             }
         }
         pdl_lexer_next(lexer);
     }
-    parameter->size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
-    return PDL_SUCCESS;
+    parameter.size *= elements <= UINT16_MAX ? (uint32_t)elements : 0;
+    return parameter;
 }
 
 /* `(.param .align 8 .b8 name[16], .reg .b32 name2)`: adds them to the module's parameters. */
-static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                  uint32_t *first, uint32_t *count)
+static void read_parameters(struct pdl_ptx_module *module, struct pdl_lexer *lexer, uint32_t *first,
+                            uint32_t *count)
 {
     *first = module->parameter_count;
     *count = 0;
     pdl_lexer_next(lexer);
     while (!at_mark(lexer, ')')) {
-        struct pdl_ptx_parameter parameter;
         bool there;
-        const pdl_status status = read_parameter(module, lexer, &parameter, &there);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        const struct pdl_ptx_parameter parameter = read_parameter(module, lexer, &there);
         /* A type alone is a parameter too; `()` has none. */
         if (parameter.length != 0 || !at_mark(lexer, ')') || *count != 0) {
             if (*count == PDL_PTX_PARAMETERS_MAX) {
-                return pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
+                pdl_ptx_fail(lexer, "the end of more than 4096 parameters");
             }
-            if (!PDL_ARRAY_ROOM(module->parameters, module->parameter_count,
-                                module->parameter_capacity)) {
-                return pdl_ptx_no_memory();
-            }
-            module->parameters[module->parameter_count++] = parameter;
+            PDL_ADD(module->parameters, module->parameter_count, module->parameter_capacity,
+                    parameter);
             ++*count;
         }
         if (at_mark(lexer, ',')) {
@@ -258,17 +226,15 @@ static pdl_status read_parameters(struct pdl_ptx_module *module, struct pdl_lexe
         }
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
-pdl_status pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                  uint32_t *prototype)
+uint32_t pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     uint64_t key = PDL_PROTOTYPE_KEY;
     bool results = true; /* until the `_` that stands for the function's name */
     while (!at_mark(lexer, ';')) {
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}') || at_mark(lexer, '{')) {
-            return pdl_ptx_fail(lexer, "';'");
+            pdl_ptx_fail(lexer, "';'");
         }
         if (results && lexer->token.kind == PDL_TOKEN_WORD && lexer->token.text[0] != '.') {
             results = false;
@@ -277,60 +243,46 @@ pdl_status pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexe
         const bool list = at_mark(lexer, '(');
         pdl_lexer_next(lexer);
         while (list && !at_mark(lexer, ')')) {
-            struct pdl_ptx_parameter parameter;
             bool there;
-            const pdl_status status = read_parameter(module, lexer, &parameter, &there);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            const struct pdl_ptx_parameter parameter = read_parameter(module, lexer, &there);
             key = there ? pdl_prototype_key(key, parameter.size) : key;
             if (at_mark(lexer, ',')) {
                 pdl_lexer_next(lexer);
             }
         }
     }
-    *prototype = pdl_prototype_add(&module->pointers, key);
-    return *prototype != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
+    return pdl_prototype_add(&module->pointers, key);
 }
 
-static pdl_status add_callee(struct pdl_ptx_module *module, struct pdl_ptx_function *function,
-                             uint32_t callee)
+static void add_callee(struct pdl_ptx_module *module, struct pdl_ptx_function *function,
+                       uint32_t callee)
 {
-    if (!PDL_ARRAY_ROOM(module->callees, module->callee_count, module->callee_capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    module->callees[module->callee_count++] = callee;
+    PDL_ADD(module->callees, module->callee_count, module->callee_capacity, callee);
     function->callee_count++;
-    return PDL_SUCCESS;
 }
 
 /* `call (r), name, (…), prototype;`: the name of what is called, if it is one. */
-static pdl_status read_callee(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                              struct pdl_ptx_function *function)
+static void read_callee(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                        struct pdl_ptx_function *function)
 {
     pdl_lexer_callee(lexer);
     if (lexer->token.kind != PDL_TOKEN_WORD) {
-        return pdl_ptx_fail(lexer, "the name of a function");
+        pdl_ptx_fail(lexer, "the name of a function");
     }
-    uint32_t name;
-    const pdl_status status = add_name(module, &lexer->token, &name);
-    return status == PDL_SUCCESS ? add_callee(module, function, name) : status;
+    add_callee(module, function, add_name(module, &lexer->token));
 }
 
 /* `.callprototype (…) _ (…);`, which an indirect call names. */
-static pdl_status read_prototype(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                 struct pdl_ptx_function *function)
+static void read_prototype(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                           struct pdl_ptx_function *function)
 {
-    uint32_t prototype;
     pdl_lexer_next(lexer);
-    const pdl_status status = pdl_ptx_prototype_read(module, lexer, &prototype);
-    return status == PDL_SUCCESS ? add_callee(module, function, PDL_PTX_INDIRECT | prototype)
-                                 : status;
+    add_callee(module, function, PDL_PTX_INDIRECT | pdl_ptx_prototype_read(module, lexer));
 }
 
 /* `mov.u64 %rd1, name;` and `.calltargets name, name;`: names that may be those of functions. */
-static pdl_status read_address(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                               struct pdl_ptx_function *function)
+static void read_address(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                         struct pdl_ptx_function *function)
 {
     const bool targets = PDL_TOKEN_IS(lexer, ".calltargets");
     if (!targets) {
@@ -338,28 +290,21 @@ static pdl_status read_address(struct pdl_ptx_module *module, struct pdl_lexer *
             pdl_lexer_next(lexer);
         } while (lexer->token.kind == PDL_TOKEN_WORD);
         if (!at_mark(lexer, ',')) {
-            return PDL_SUCCESS;
+            return;
         }
     }
     do {
         pdl_lexer_next(lexer);
-        uint32_t name;
         if (lexer->token.kind != PDL_TOKEN_WORD || lexer->token.text[0] == '%') {
-            return PDL_SUCCESS;
+            return;
         }
-        pdl_status status = add_name(module, &lexer->token, &name);
-        if (status == PDL_SUCCESS && targets) {
-            status = add_callee(module, function, name);
+        const uint32_t name = add_name(module, &lexer->token);
+        if (targets) {
+            add_callee(module, function, name);
         }
-        if (status == PDL_SUCCESS) {
-            status = pdl_pointers_take(&module->pointers, name) ? PDL_SUCCESS : pdl_ptx_no_memory();
-        }
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        pdl_pointers_take(&module->pointers, name);
         pdl_lexer_next(lexer);
     } while (targets && at_mark(lexer, ','));
-    return PDL_SUCCESS;
 }
 
 /* Whether the current token is `mov`, with its type. */
@@ -370,8 +315,8 @@ static bool at_mov(const struct pdl_lexer *lexer)
 }
 
 /* From the '{' to behind the '}', noting the calls. */
-static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                            struct pdl_ptx_function *function)
+static void skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                      struct pdl_ptx_function *function)
 {
     uint32_t depth = 1;
     function->has_body = true;
@@ -388,19 +333,16 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
             depth--;
             function->body_end = (uint32_t)(token->text - module->text);
         } else if (pdl_lexer_at_end(lexer)) {
-            return pdl_ptx_fail(lexer, "'}'");
+            pdl_ptx_fail(lexer, "'}'");
         } else {
-            pdl_status (*const read)(struct pdl_ptx_module *, struct pdl_lexer *,
-                                     struct pdl_ptx_function *) =
+            void (*const read)(struct pdl_ptx_module *, struct pdl_lexer *,
+                               struct pdl_ptx_function *) =
                 pdl_lexer_at_call(lexer)                               ? read_callee
                 : at_mov(lexer) || PDL_TOKEN_IS(lexer, ".calltargets") ? read_address
                 : PDL_TOKEN_IS(lexer, ".callprototype")                ? read_prototype
                                                                        : NULL;
             if (read != NULL) {
-                const pdl_status status = read(module, lexer, function);
-                if (status != PDL_SUCCESS) {
-                    return status;
-                }
+                read(module, lexer, function);
                 continue;
             }
         }
@@ -409,7 +351,6 @@ static pdl_status skip_body(struct pdl_ptx_module *module, struct pdl_lexer *lex
         }
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
 struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *module, uint32_t name)
@@ -421,120 +362,92 @@ struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *modu
 }
 
 /* A prototype may come before the function, and more than once; the body counts. */
-static pdl_status keep_function(struct pdl_ptx_module *module,
-                                const struct pdl_ptx_function *function)
+static void keep_function(struct pdl_ptx_module *module, const struct pdl_ptx_function *function)
 {
-    if (!PDL_ARRAY_RESERVE(module->function_of, (size_t)function->name + 1,
-                           module->by_name_capacity)) {
-        return pdl_ptx_no_memory();
-    }
+    PDL_RESERVE(module->function_of, (size_t)function->name + 1, module->by_name_capacity);
     struct pdl_ptx_function *known = pdl_ptx_function_find(module, function->name);
     if (known != NULL) {
         if (known->has_body && function->has_body) {
             const struct pdl_name *name = &module->names.names[function->name];
-            return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, function->line, function->column,
-                                    "%.*s is defined twice",
-                                    (int)(name->length < 200 ? name->length : 200), name->text);
+            pdl_fail(PDL_ERROR_INVALID_IMAGE, function->line, function->column,
+                     "%.*s is defined twice", (int)(name->length < 200 ? name->length : 200),
+                     name->text);
         }
         if (function->has_body) {
             const bool no_return = known->no_return || function->no_return;
             *known = *function;
             known->no_return = no_return;
         }
-        return PDL_SUCCESS;
+        return;
     }
-    if (!PDL_ARRAY_ROOM(module->functions, module->function_count, module->function_capacity)) {
-        return pdl_ptx_no_memory();
-    }
-    module->functions[module->function_count++] = *function;
+    PDL_ADD(module->functions, module->function_count, module->function_capacity, *function);
     module->function_of[function->name] = module->function_count;
-    return PDL_SUCCESS;
 }
 
-static pdl_status read_function(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                bool is_entry)
+static void read_function(struct pdl_ptx_module *module, struct pdl_lexer *lexer, bool is_entry)
 {
-    pdl_status status;
     struct pdl_ptx_function function = {.is_entry = is_entry, .prototype = PDL_NONE};
     pdl_lexer_next(lexer);
     while (lexer->token.kind == PDL_TOKEN_WORD && lexer->token.text[0] == '.') {
         pdl_lexer_next(lexer); /* .attribute(…) */
         if (at_mark(lexer, '(')) {
             if (!pdl_lexer_skip(lexer)) {
-                return pdl_ptx_fail(lexer, "')'");
+                pdl_ptx_fail(lexer, "')'");
             }
             pdl_lexer_next(lexer);
         }
     }
     if (at_mark(lexer, '(')) {
-        status = read_parameters(module, lexer, &function.first_result, &function.result_count);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        read_parameters(module, lexer, &function.first_result, &function.result_count);
     }
     if (lexer->token.kind != PDL_TOKEN_WORD) {
-        return pdl_ptx_fail(lexer, "the name of a function");
+        pdl_ptx_fail(lexer, "the name of a function");
     }
     function.line = lexer->token.line;
     function.column = lexer->token.column;
-    status = add_name(module, &lexer->token, &function.name);
-    if (status != PDL_SUCCESS) {
-        return status;
-    }
+    function.name = add_name(module, &lexer->token);
     pdl_lexer_next(lexer);
     if (at_mark(lexer, '(')) {
-        status =
-            read_parameters(module, lexer, &function.first_parameter, &function.parameter_count);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        read_parameters(module, lexer, &function.first_parameter, &function.parameter_count);
     }
     /* Performance directives, or ';' after a prototype. */
     while (!at_mark(lexer, '{') && !at_mark(lexer, ';')) {
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
-            return pdl_ptx_fail(lexer, "a function's body");
+            pdl_ptx_fail(lexer, "a function's body");
         }
         if (PDL_TOKEN_IS(lexer, ".noreturn")) {
             function.no_return = true;
         }
         if (PDL_TOKEN_IS(lexer, ".pragma")) {
-            status = skip_statement(lexer);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            skip_statement(lexer);
             continue;
         }
         if (pdl_bounds_directive(&function.bounds, lexer)) {
             continue;
         }
         if (at_mark(lexer, '(') && !pdl_lexer_skip(lexer)) {
-            return pdl_ptx_fail(lexer, "')'");
+            pdl_ptx_fail(lexer, "')'");
         }
         pdl_lexer_next(lexer);
     }
     if (at_mark(lexer, '{')) {
-        status = skip_body(module, lexer, &function);
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
+        skip_body(module, lexer, &function);
     } else {
         pdl_lexer_next(lexer);
     }
-    return keep_function(module, &function);
+    keep_function(module, &function);
 }
 
 /* `.alias name, function;`: calls of the name are calls of the function, which is known by now. */
-static pdl_status read_alias(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_alias(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
     uint32_t names[2] = {PDL_NONE, PDL_NONE};
     for (unsigned i = 0; i < 2; i++) {
         pdl_lexer_next(lexer);
-        const pdl_status status = lexer->token.kind == PDL_TOKEN_WORD
-                                      ? add_name(module, &lexer->token, &names[i])
-                                      : pdl_ptx_fail(lexer, "the name of a function");
-        if (status != PDL_SUCCESS) {
-            return status;
+        if (lexer->token.kind != PDL_TOKEN_WORD) {
+            pdl_ptx_fail(lexer, "the name of a function");
         }
+        names[i] = add_name(module, &lexer->token);
         pdl_lexer_next(lexer); /* over the comma */
     }
     const struct pdl_ptx_function *alias = pdl_ptx_function_find(module, names[0]);
@@ -542,14 +455,14 @@ static pdl_status read_alias(struct pdl_ptx_module *module, struct pdl_lexer *le
     if (alias != NULL && !alias->has_body && function != NULL) {
         module->function_of[names[0]] = module->function_of[names[1]];
     }
-    return skip_statement(lexer);
+    skip_statement(lexer);
 }
 
 /* ---- variables --------------------------------------------------------------------------------- */
 
 /* `.global .align 4 .b8 name[16] = {…}, name2;` */
-static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                 enum pdl_space space)
+static void read_variables(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
+                           enum pdl_space space)
 {
     bool named = false;
     uint32_t last = PDL_NONE, size = 0;
@@ -557,21 +470,18 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
     while (!at_mark(lexer, ';')) {
         const struct pdl_token *token = &lexer->token;
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
-            return pdl_ptx_fail(lexer, "';'");
+            pdl_ptx_fail(lexer, "';'");
         }
         if (token->mark == '=' && last != PDL_NONE) {
             if (!module->shared_name) {
                 module->space_of[last] |= PDL_PTX_TABLE;
             }
-            const pdl_status status = pdl_pointers_read(module, lexer, last, size);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
+            pdl_pointers_read(module, lexer, last, size);
             continue;
         }
         if (token->mark == '{' || token->mark == '(' || token->mark == '[') {
             if (!pdl_lexer_skip(lexer)) {
-                return pdl_ptx_fail(lexer, "a closing bracket");
+                pdl_ptx_fail(lexer, "a closing bracket");
             }
         } else if (token->mark == ',') {
             named = false;
@@ -579,117 +489,122 @@ static pdl_status read_variables(struct pdl_ptx_module *module, struct pdl_lexer
                    token->text[2] >= '0' && token->text[2] <= '9') {
             size = type_size(token);
         } else if (token->kind == PDL_TOKEN_WORD && token->text[0] != '.' && !named) {
-            uint32_t name;
-            const pdl_status status = add_name(module, token, &name);
-            if (status != PDL_SUCCESS) {
-                return status;
-            }
-            last = name;
-            if (!PDL_ARRAY_RESERVE(module->space_of, (size_t)name + 1,
-                                   module->by_name_space_capacity)) {
-                return pdl_ptx_no_memory();
-            }
+            last = add_name(module, token);
+            PDL_RESERVE(module->space_of, (size_t)last + 1, module->by_name_space_capacity);
             /* A '$' is in no name of a program's: such a table is the compiler's own. */
             const bool own =
                 space == PDL_SPACE_GLOBAL && memchr(token->text, '$', token->length) != NULL;
-            module->space_of[name] = (uint8_t)((own ? PDL_SPACE_CONST : space) + 1);
+            module->space_of[last] = (uint8_t)((own ? PDL_SPACE_CONST : space) + 1);
             named = true;
         }
         pdl_lexer_next(lexer);
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
+static void read_entry(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    read_function(module, lexer, true);
+}
+
+static void read_device_function(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    read_function(module, lexer, false);
+}
+
+static void read_pragma(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    (void)module;
+    skip_statement(lexer);
+}
+
+/* A word alone, or with a number. */
+static void read_word(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+{
+    (void)module;
+    do {
+        pdl_lexer_next(lexer);
+    } while (lexer->token.kind == PDL_TOKEN_NUMBER);
+}
+
 static const struct {
     const char *word;
+    void (*read)(struct pdl_ptx_module *module, struct pdl_lexer *lexer); /* NULL: variables */
     enum pdl_space space;
-} variables[] = {
-    {".global", PDL_SPACE_GLOBAL},     {".const", PDL_SPACE_CONST},
-    {".shared", PDL_SPACE_SHARED},     {".local", PDL_SPACE_LOCAL},
-    {".tex", PDL_SPACE_GLOBAL},        {".texref", PDL_SPACE_GLOBAL},
-    {".samplerref", PDL_SPACE_GLOBAL}, {".surfref", PDL_SPACE_GLOBAL},
+} directives[] = {
+    {.word = ".entry", .read = read_entry},
+    {.word = ".func", .read = read_device_function},
+    {.word = ".target", .read = read_target},
+    {.word = ".file", .read = read_file},
+    {.word = ".section", .read = read_section},
+    {.word = ".version", .read = read_version},
+    {.word = ".alias", .read = read_alias},
+    {.word = ".pragma", .read = read_pragma},
+    {.word = ".address_size", .read = read_word},
+    {.word = ".loc", .read = read_word},
+    {.word = ".extern", .read = read_word},
+    {.word = ".visible", .read = read_word},
+    {.word = ".weak", .read = read_word},
+    {.word = ".common", .read = read_word},
+    {.word = ".global", .space = PDL_SPACE_GLOBAL},
+    {.word = ".const", .space = PDL_SPACE_CONST},
+    {.word = ".shared", .space = PDL_SPACE_SHARED},
+    {.word = ".local", .space = PDL_SPACE_LOCAL},
+    {.word = ".tex", .space = PDL_SPACE_GLOBAL},
+    {.word = ".texref", .space = PDL_SPACE_GLOBAL},
+    {.word = ".samplerref", .space = PDL_SPACE_GLOBAL},
+    {.word = ".surfref", .space = PDL_SPACE_GLOBAL},
 };
 
-static pdl_status read_directive(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
+static void read_directive(struct pdl_ptx_module *module, struct pdl_lexer *lexer)
 {
-    if (PDL_TOKEN_IS(lexer, ".entry")) {
-        return read_function(module, lexer, true);
-    }
-    if (PDL_TOKEN_IS(lexer, ".func")) {
-        return read_function(module, lexer, false);
-    }
-    if (PDL_TOKEN_IS(lexer, ".target")) {
-        return read_target(module, lexer);
-    }
-    if (PDL_TOKEN_IS(lexer, ".file")) {
-        return read_file(module, lexer);
-    }
-    if (PDL_TOKEN_IS(lexer, ".section")) {
-        return read_section(module, lexer);
-    }
-    if (PDL_TOKEN_IS(lexer, ".version")) {
-        return read_version(module, lexer);
-    }
-    if (PDL_TOKEN_IS(lexer, ".alias")) {
-        return read_alias(module, lexer);
-    }
-    if (PDL_TOKEN_IS(lexer, ".pragma")) {
-        return skip_statement(lexer);
-    }
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        if (pdl_token_is(&lexer->token, variables[i].word, strlen(variables[i].word))) {
-            return read_variables(module, lexer, variables[i].space);
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
+        if (!pdl_token_is(&lexer->token, directives[i].word, strlen(directives[i].word))) {
+            continue;
         }
-    }
-    if (PDL_TOKEN_IS(lexer, ".address_size") || PDL_TOKEN_IS(lexer, ".loc") ||
-        PDL_TOKEN_IS(lexer, ".extern") || PDL_TOKEN_IS(lexer, ".visible") ||
-        PDL_TOKEN_IS(lexer, ".weak") || PDL_TOKEN_IS(lexer, ".common")) {
-        do {
-            pdl_lexer_next(lexer);
-        } while (lexer->token.kind == PDL_TOKEN_NUMBER);
-        return PDL_SUCCESS;
+        if (directives[i].read != NULL) {
+            directives[i].read(module, lexer);
+        } else {
+            read_variables(module, lexer, directives[i].space);
+        }
+        return;
     }
     if (lexer->token.kind != PDL_TOKEN_WORD || lexer->token.text[0] != '.') {
-        return pdl_ptx_fail(lexer, "a directive");
+        pdl_ptx_fail(lexer, "a directive");
     }
     /* A directive of a later PTX: to the next ';' or over the next braces. */
     while (!at_mark(lexer, ';') && !at_mark(lexer, '{')) {
         if (pdl_lexer_at_end(lexer) || at_mark(lexer, '}')) {
-            return pdl_ptx_fail(lexer, "';' or '{' after a directive that is not known");
+            pdl_ptx_fail(lexer, "';' or '{' after a directive that is not known");
         }
         pdl_lexer_next(lexer);
     }
     if (at_mark(lexer, '{') && !pdl_lexer_skip(lexer)) {
-        return pdl_ptx_fail(lexer, "'}'");
+        pdl_ptx_fail(lexer, "'}'");
     }
     pdl_lexer_next(lexer);
-    return PDL_SUCCESS;
 }
 
-pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module)
+void pdl_ptx_module_read(struct pdl_ptx_module *module)
 {
     struct pdl_lexer lexer;
     pdl_lexer_start(&lexer, module->text, module->end, 1, 1);
     pdl_lexer_next(&lexer);
     if (!PDL_TOKEN_IS(&lexer, ".version")) {
-        return pdl_ptx_fail(&lexer, "'.version'");
+        pdl_ptx_fail(&lexer, "'.version'");
     }
     while (lexer.token.kind != PDL_TOKEN_END) {
         const bool linkage = PDL_TOKEN_IS(&lexer, ".visible") || PDL_TOKEN_IS(&lexer, ".extern") ||
                              PDL_TOKEN_IS(&lexer, ".weak") || PDL_TOKEN_IS(&lexer, ".common");
-        const pdl_status status = read_directive(module, &lexer);
+        read_directive(module, &lexer);
         module->shared_name = linkage;
-        if (status != PDL_SUCCESS) {
-            return status;
-        }
     }
     if (module->target == 0) {
-        return pdl_inspect_fail(PDL_ERROR_INVALID_IMAGE, 1, 1, "there is no .target sm_NN");
+        pdl_fail(PDL_ERROR_INVALID_IMAGE, 1, 1, "there is no .target sm_NN");
     }
-    return pdl_pointers_sort(module) ? PDL_SUCCESS : pdl_ptx_no_memory();
+    pdl_pointers_sort(module);
 }
 
 void pdl_ptx_forget_names(struct pdl_ptx_module *module, uint32_t count)
@@ -698,18 +613,4 @@ void pdl_ptx_forget_names(struct pdl_ptx_module *module, uint32_t count)
         pdl_names_cut(&module->names, count);
         memset(module->opcodes, 0, sizeof(module->opcodes));
     }
-}
-
-void pdl_ptx_module_free(struct pdl_ptx_module *module)
-{
-    pdl_names_free(&module->names);
-    free(module->function_of);
-    free(module->space_of);
-    free(module->functions);
-    free(module->parameters);
-    free(module->callees);
-    pdl_pointers_free(&module->pointers);
-    free(module->files);
-    free(module->strings);
-    pdl_arena_free(&module->arena);
 }

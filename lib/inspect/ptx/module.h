@@ -135,19 +135,16 @@ struct pdl_ptx_string {
 };
 
 /* Reads everything but the bodies of functions. */
-pdl_status pdl_ptx_module_read(struct pdl_ptx_module *module);
+void pdl_ptx_module_read(struct pdl_ptx_module *module);
 
 /* Forgets the names behind the first ones, once there are many; between bodies. */
 void pdl_ptx_forget_names(struct pdl_ptx_module *module, uint32_t count);
-void pdl_ptx_module_free(struct pdl_ptx_module *module);
 
-/* Reads `(…) _ (…)` behind .callprototype: *prototype is its number. */
-pdl_status pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                                  uint32_t *prototype);
+/* Reads `(…) _ (…)` behind .callprototype: its number. */
+uint32_t pdl_ptx_prototype_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer);
 
-/* Records a PTX error at the lexer's current token. */
-pdl_status pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what);
-pdl_status pdl_ptx_no_memory(void);
+/* Fails at the lexer's current token. */
+__attribute__((noreturn, cold)) void pdl_ptx_fail(const struct pdl_lexer *lexer, const char *what);
 
 /* The function of a name, or NULL. */
 struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *module, uint32_t name);
@@ -156,19 +153,19 @@ struct pdl_ptx_function *pdl_ptx_function_find(const struct pdl_ptx_module *modu
 
 uint64_t pdl_prototype_key(uint64_t key, uint32_t size);
 
-/* The number of a prototype; PDL_NONE if there is no memory. */
+/* The number of a prototype. */
 uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key);
 
-/* Notes that code names a symbol; false if there is no memory. */
-bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol);
+/* Notes that code names a symbol. */
+void pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol);
 
 /* Reads the initializer of a variable, of elements of `size` bytes, from its '=': notes whose addresses
  * it holds, as in `{0, name, generic(name)+16, 0xFF(name)}`. The current token becomes the one behind. */
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                             uint32_t variable, uint32_t size);
+void pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer, uint32_t variable,
+                       uint32_t size);
 
-/* Sorts everything, once all functions are known; false if there is no memory. */
-bool pdl_pointers_sort(struct pdl_ptx_module *module);
+/* Sorts everything, once all functions are known. */
+void pdl_pointers_sort(struct pdl_ptx_module *module);
 
 /* The slots of a variable: *count of them from the one that is returned. */
 const struct pdl_pointer_slot *pdl_pointers_of(const struct pdl_ptx_pointers *pointers,
@@ -177,7 +174,5 @@ const struct pdl_pointer_slot *pdl_pointers_of(const struct pdl_ptx_pointers *po
 /* The virtual functions at an offset. */
 const struct pdl_virtual_slot *pdl_virtuals_at(const struct pdl_ptx_pointers *pointers,
                                                uint32_t offset, uint32_t *count);
-
-void pdl_pointers_free(struct pdl_ptx_pointers *pointers);
 
 #endif /* PDL_INSPECT_MODULE_H */

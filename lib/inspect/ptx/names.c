@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect/ptx/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "inspect/memory.h"
 
 static uint64_t read_8(const char *text)
 {
@@ -67,22 +66,20 @@ static uint32_t *slot_of(const struct pdl_names *names, const char *text, uint32
     }
 }
 
-static bool grow(struct pdl_names *names)
+static void grow(struct pdl_names *names)
 {
     const uint32_t count = names->slot_count == 0 ? 1024 : names->slot_count * 2;
-    uint32_t *slots = calloc(count, sizeof(*slots));
-    if (slots == NULL || count == 0) {
-        free(slots);
-        return false;
+    if (count == 0) {
+        pdl_fail_memory();
     }
-    free(names->slots);
-    names->slots = slots;
+    pdl_give_back(names->slots);
+    names->slots = NULL;
+    names->slots = pdl_take(count, sizeof(*names->slots));
     names->slot_count = count;
     for (uint32_t i = 0; i < names->count; i++) {
         const struct pdl_name *name = &names->names[i];
         *slot_of(names, name->text, name->length, name->hash) = i + 1;
     }
-    return true;
 }
 
 uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t length)
@@ -94,16 +91,12 @@ uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t lengt
         recent->end == ends.end && length > 0) {
         return recent->number;
     }
-    if (names->count >= names->slot_count / 2 && !grow(names)) {
-        return PDL_NONE;
+    if (names->count >= names->slot_count / 2) {
+        grow(names);
     }
     uint32_t *slot = slot_of(names, text, length, hash);
     if (*slot == 0) {
-        if (!PDL_ARRAY_ROOM(names->names, names->count, names->capacity)) {
-            return PDL_NONE;
-        }
-        names->names[names->count] = (struct pdl_name){text, length, hash};
-        names->count++;
+        PDL_ADD(names->names, names->count, names->capacity, (struct pdl_name){text, length, hash});
         *slot = names->count;
     }
     ends.number = *slot - 1;
@@ -129,11 +122,4 @@ void pdl_names_cut(struct pdl_names *names, uint32_t count)
         *slot_of(names, last->text, last->length, last->hash) = 0;
     }
     memset(names->recent, 0, sizeof(names->recent));
-}
-
-void pdl_names_free(struct pdl_names *names)
-{
-    free(names->names);
-    free(names->slots);
-    *names = (struct pdl_names){0};
 }

@@ -42,7 +42,7 @@ struct pdl_names {
     struct pdl_recent_name recent[PDL_NAMES_RECENT]; /* by hash */
 };
 
-/* The number of a name, which must live as long as the table; PDL_NONE if there is no memory. */
+/* The number of a name, which must live as long as the table. */
 uint32_t pdl_names_add(struct pdl_names *names, const char *text, uint32_t length);
 
 /* The number of a name; PDL_NONE if it is not there. */
@@ -50,7 +50,5 @@ uint32_t pdl_names_find(const struct pdl_names *names, const char *text, uint32_
 
 /* Forgets all names but the first ones. */
 void pdl_names_cut(struct pdl_names *names, uint32_t count);
-
-void pdl_names_free(struct pdl_names *names);
 
 #endif /* PDL_INSPECT_NAMES_H */

@@ -2,7 +2,6 @@
 #include "inspect/ptx/places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Places at each end of a chain that are kept where it is longer than PDL_CHAIN_MAX. */
 #define ENDS 8u
@@ -97,17 +96,14 @@ static uint32_t *slot_of(const struct pdl_body *body, uint32_t *slots, uint32_t 
 /* The places where the code around inlined functions stands, if that was inlined too. A `.loc` tells a
  * line, which may be there several times: the nearest one before it is meant, since compilers write it
  * in front of what was inlined to it. */
-static bool find_callers(const struct pdl_body *body)
+static void find_callers(const struct pdl_body *body)
 {
     struct pdl_place *places = body->places;
     uint32_t size = 16;
     while (size / 2 <= body->place_count) {
         size *= 2;
     }
-    uint32_t *slots = calloc(size, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
+    uint32_t *slots = pdl_take(size, sizeof(*slots));
     for (uint32_t i = 0; i < body->place_count; i++) {
         struct pdl_place *place = &places[i];
         place->caller = PDL_NONE;
@@ -132,8 +128,7 @@ static bool find_callers(const struct pdl_body *body)
                                 : PDL_NONE;
         }
     }
-    free(slots);
-    return true;
+    pdl_give_back(slots);
 }
 
 /* How far in a place is, and which of those around it begins the outer end of a chain. */
@@ -145,12 +140,10 @@ static void measure(struct pdl_place *places, uint32_t index)
     place->outer = place->depth <= ENDS || caller == NULL ? index : caller->outer;
 }
 
-static bool link_places(const struct pdl_body *body)
+static void link_places(const struct pdl_body *body)
 {
     struct pdl_place *places = body->places;
-    if (!find_callers(body)) {
-        return false;
-    }
+    find_callers(body);
     for (uint32_t i = 0; i < body->place_count; i++) {
         uint32_t at = i;
         uint32_t inner = PDL_NONE;
@@ -169,7 +162,6 @@ static bool link_places(const struct pdl_body *body)
             inner = at;
         }
     }
-    return true;
 }
 
 /* ---- chains ------------------------------------------------------------------------------------ */
@@ -182,9 +174,6 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
         const bool last = inlined && place->caller == PDL_NONE;
         pdl_inspect_place *frame =
             pdl_arena_alloc(&module->inspection->arena, (last ? 2 : 1) * sizeof(*frame));
-        if (frame == NULL) {
-            return NULL;
-        }
         frame[0] = (pdl_inspect_place){
             .size = (uint32_t)sizeof(*frame),
             .file = file_name(module, place->file),
@@ -206,12 +195,12 @@ static const pdl_inspect_place *frame_of(struct pdl_ptx_module *module, struct p
 }
 
 const pdl_inspect_place *pdl_places_first(struct pdl_ptx_module *module,
-                                          const struct pdl_body *body, bool *ok)
+                                          const struct pdl_body *body)
 {
     uint32_t count;
     const pdl_inspect_place *const *chain =
-        pdl_places_chain(module, body, body->place_count > 0 ? 0 : PDL_NONE, &count, ok);
-    return *ok && count > 0 ? chain[count - 1] : NULL;
+        pdl_places_chain(module, body, body->place_count > 0 ? 0 : PDL_NONE, &count);
+    return count > 0 ? chain[count - 1] : NULL;
 }
 
 static const pdl_inspect_place gap = {.size = (uint32_t)sizeof(gap)};
@@ -225,8 +214,7 @@ const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
     const uint32_t all = inner_count + outer_count;
     const uint32_t kept = all < PDL_CHAIN_MAX ? all : PDL_CHAIN_MAX;
     const pdl_inspect_place **made = pdl_arena_alloc(arena, (kept + 1) * sizeof(*made));
-    /* cppcheck-suppress knownConditionTrueFalse */
-    for (uint32_t i = 0; made != NULL && i < kept; i++) {
+    for (uint32_t i = 0; i < kept; i++) {
         const uint32_t from = all > PDL_CHAIN_MAX && i > ENDS ? i + all - PDL_CHAIN_MAX : i;
         made[i] = all > PDL_CHAIN_MAX && i == ENDS ? &gap
                   : from < inner_count             ? inner[from]
@@ -238,10 +226,9 @@ const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
 
 const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
                                                  const struct pdl_body *body, uint32_t place,
-                                                 uint32_t *count, bool *ok)
+                                                 uint32_t *count)
 {
     *count = 0;
-    *ok = true;
     if (place == PDL_NONE) {
         return NULL;
     }
@@ -250,25 +237,21 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
         *count = asked->chain_count;
         return asked->chain;
     }
-    *ok = asked->depth != 0 || link_places(body);
+    if (asked->depth == 0) {
+        link_places(body);
+    }
     const uint32_t length = asked->depth < PDL_CHAIN_MAX ? asked->depth : PDL_CHAIN_MAX;
     const pdl_inspect_place **made =
-        *ok ? pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made)) : NULL;
+        pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made));
     struct pdl_place *at = asked;
-    *ok = made != NULL;
-    /* cppcheck-suppress knownConditionTrueFalse */
-    for (uint32_t i = 0; i < length && *ok; i++) {
+    for (uint32_t i = 0; i < length; i++) {
         if (i == ENDS && asked->depth > PDL_CHAIN_MAX) {
             made[i] = &gap;
             at = &body->places[asked->outer];
             continue;
         }
         made[i] = at != NULL ? frame_of(module, at) : made[i - 1] + 1;
-        *ok = made[i] != NULL;
         at = at != NULL && at->caller != PDL_NONE ? &body->places[at->caller] : NULL;
-    }
-    if (!*ok) {
-        return NULL;
     }
     asked->chain = made;
     asked->chain_count = *count = length;

@@ -10,16 +10,16 @@
 #define PDL_CHAIN_MAX 17u
 
 /* The chain of a place of a body, innermost first, in the inspection's arena. *count is 0 and the
- * result NULL if there is none; *ok is false if there is no memory. */
+ * result NULL if there is none. */
 const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
                                                  const struct pdl_body *body, uint32_t place,
-                                                 uint32_t *count, bool *ok);
+                                                 uint32_t *count);
 
-/* The outer end of the first chain of a body, or NULL; *ok as above. */
+/* The outer end of the first chain of a body, or NULL. */
 const pdl_inspect_place *pdl_places_first(struct pdl_ptx_module *module,
-                                          const struct pdl_body *body, bool *ok);
+                                          const struct pdl_body *body);
 
-/* A chain and what is around it as one; NULL if there is no memory. */
+/* A chain and what is around it as one. */
 const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
                                                 const pdl_inspect_place *const *inner,
                                                 uint32_t inner_count,

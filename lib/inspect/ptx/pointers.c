@@ -2,7 +2,6 @@
 #include "inspect/ptx/module.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Where objects point into the table of their class: behind two words that are no functions. */
 #define TABLE_START 16u
@@ -16,15 +15,12 @@ uint64_t pdl_prototype_key(uint64_t key, uint32_t size)
     return key ^ key >> 29;
 }
 
-static bool grow(struct pdl_ptx_pointers *pointers)
+static void grow(struct pdl_ptx_pointers *pointers)
 {
     const uint32_t count =
         pointers->prototype_slot_count == 0 ? 64 : pointers->prototype_slot_count * 2;
-    uint32_t *slots = count == 0 ? NULL : calloc(count, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    free(pointers->prototype_slots);
+    uint32_t *slots = pdl_take(count, sizeof(*slots));
+    pdl_give_back(pointers->prototype_slots);
     pointers->prototype_slots = slots;
     pointers->prototype_slot_count = count;
     for (uint32_t i = 0; i < pointers->prototype_count; i++) {
@@ -34,13 +30,12 @@ static bool grow(struct pdl_ptx_pointers *pointers)
         }
         slots[at & (count - 1)] = i + 1;
     }
-    return true;
 }
 
 uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key)
 {
-    if (pointers->prototype_count >= pointers->prototype_slot_count / 2 && !grow(pointers)) {
-        return PDL_NONE;
+    if (pointers->prototype_count >= pointers->prototype_slot_count / 2) {
+        grow(pointers);
     }
     uint64_t at = key;
     uint32_t *slot;
@@ -50,45 +45,34 @@ uint32_t pdl_prototype_add(struct pdl_ptx_pointers *pointers, uint64_t key)
         }
         at++;
     }
-    if (!PDL_ARRAY_ROOM(pointers->prototypes, pointers->prototype_count,
-                        pointers->prototype_capacity)) {
-        return PDL_NONE;
-    }
-    pointers->prototypes[pointers->prototype_count] = (struct pdl_prototype){.key = key};
-    *slot = ++pointers->prototype_count;
+    PDL_ADD(pointers->prototypes, pointers->prototype_count, pointers->prototype_capacity,
+            (struct pdl_prototype){.key = key});
+    *slot = pointers->prototype_count;
     return pointers->prototype_count - 1;
 }
 
-bool pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
+void pdl_pointers_take(struct pdl_ptx_pointers *pointers, uint32_t symbol)
 {
-    if (!PDL_ARRAY_ROOM(pointers->taken, pointers->taken_count, pointers->taken_capacity)) {
-        return false;
-    }
-    pointers->taken[pointers->taken_count++] = symbol;
-    return true;
+    PDL_ADD(pointers->taken, pointers->taken_count, pointers->taken_capacity, symbol);
 }
 
-/* Notes that an initializer holds an address; false if there is no memory. */
-static bool put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
+/* Notes that an initializer holds an address. */
+static void put(struct pdl_ptx_pointers *pointers, uint32_t variable, uint64_t offset,
                 uint32_t symbol)
 {
     const struct pdl_pointer_slot slot = {variable, symbol,
                                           offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX};
-    const struct pdl_pointer_slot *last =
-        pointers->slot_count > 0 ? &pointers->slots[pointers->slot_count - 1] : NULL;
-    if (last != NULL && last->variable == variable && last->symbol == symbol &&
-        last->offset == slot.offset) {
-        return true; /* another byte of it */
+    if (pointers->slot_count > 0) {
+        const struct pdl_pointer_slot *last = &pointers->slots[pointers->slot_count - 1];
+        if (last->variable == variable && last->symbol == symbol && last->offset == slot.offset) {
+            return; /* another byte of it */
+        }
     }
-    if (!PDL_ARRAY_ROOM(pointers->slots, pointers->slot_count, pointers->slot_capacity)) {
-        return false;
-    }
-    pointers->slots[pointers->slot_count++] = slot;
-    return true;
+    PDL_ADD(pointers->slots, pointers->slot_count, pointers->slot_capacity, slot);
 }
 
-pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer,
-                             uint32_t variable, uint32_t size)
+void pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *lexer, uint32_t variable,
+                       uint32_t size)
 {
     uint64_t offset = 0;
     uint32_t depth = 0;
@@ -96,26 +80,23 @@ pdl_status pdl_pointers_read(struct pdl_ptx_module *module, struct pdl_lexer *le
     for (;;) {
         const struct pdl_token *token = &lexer->token;
         if (pdl_lexer_at_end(lexer)) {
-            return pdl_ptx_fail(lexer, "';'");
+            pdl_ptx_fail(lexer, "';'");
         }
         if (token->mark == ';' || (token->mark == ',' && depth == 0)) {
-            return PDL_SUCCESS;
+            return;
         }
         if (token->mark == '{' || token->mark == '(') {
             depth++;
         } else if (token->mark == '}' || token->mark == ')') {
             if (depth-- == 0) {
-                return pdl_ptx_fail(lexer, "';'");
+                pdl_ptx_fail(lexer, "';'");
             }
         } else if (token->mark == ',') {
             offset += size;
         } else if (token->kind == PDL_TOKEN_WORD && !PDL_TOKEN_IS(lexer, "generic")) {
             /* An address in bytes, one after the other, is one. */
-            const uint32_t name = pdl_names_add(&module->names, token->text, token->length);
-            if (name == PDL_NONE ||
-                !put(&module->pointers, variable, offset & ~UINT64_C(7), name)) {
-                return pdl_ptx_no_memory();
-            }
+            put(&module->pointers, variable, offset & ~UINT64_C(7),
+                pdl_names_add(&module->names, token->text, token->length));
         }
         pdl_lexer_next(lexer);
     }
@@ -148,13 +129,10 @@ static bool is_class_table(const struct pdl_ptx_module *module, uint32_t variabl
     return pdl_name_begins(&module->names.names[variable], "_ZTV");
 }
 
-static bool add_virtual(struct pdl_ptx_pointers *pointers, uint32_t offset, uint32_t function)
+static void add_virtual(struct pdl_ptx_pointers *pointers, uint32_t offset, uint32_t function)
 {
-    if (!PDL_ARRAY_ROOM(pointers->virtuals, pointers->virtual_count, pointers->virtual_capacity)) {
-        return false;
-    }
-    pointers->virtuals[pointers->virtual_count++] = (struct pdl_virtual_slot){offset, function};
-    return true;
+    PDL_ADD(pointers->virtuals, pointers->virtual_count, pointers->virtual_capacity,
+            (struct pdl_virtual_slot){offset, function});
 }
 
 /* The index of a device function of a name, or PDL_NONE. */
@@ -167,7 +145,7 @@ static uint32_t device_function(const struct pdl_ptx_module *module, uint32_t na
 
 /* The virtual functions by their offset. A class of several bases has several tables in one variable:
  * what comes behind two words that are no functions is counted from there too. */
-static bool find_virtuals(struct pdl_ptx_module *module)
+static void find_virtuals(struct pdl_ptx_module *module)
 {
     struct pdl_ptx_pointers *pointers = &module->pointers;
     uint32_t start = TABLE_START;
@@ -186,19 +164,18 @@ static bool find_virtuals(struct pdl_ptx_module *module)
         if (function == PDL_NONE || slot->offset < TABLE_START) {
             continue;
         }
-        if (!add_virtual(pointers, slot->offset - TABLE_START, function) ||
-            (start > TABLE_START && !add_virtual(pointers, slot->offset - start, function))) {
-            return false;
+        add_virtual(pointers, slot->offset - TABLE_START, function);
+        if (start > TABLE_START) {
+            add_virtual(pointers, slot->offset - start, function);
         }
     }
     if (pointers->virtual_count > 0) {
         qsort(pointers->virtuals, pointers->virtual_count, sizeof(*pointers->virtuals),
               compare_virtuals);
     }
-    return true;
 }
 
-static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function *function)
+static void set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function *function)
 {
     uint64_t key = PDL_PROTOTYPE_KEY;
     for (uint32_t i = 0; i < function->result_count; i++) {
@@ -209,27 +186,21 @@ static bool set_prototype(struct pdl_ptx_module *module, struct pdl_ptx_function
         key = pdl_prototype_key(key, module->parameters[function->first_parameter + i].size);
     }
     function->prototype = pdl_prototype_add(&module->pointers, key);
-    return function->prototype != PDL_NONE;
 }
 
 /* The functions of each prototype, those first whose address is not only in tables of classes. */
-static bool list_functions(struct pdl_ptx_module *module, const uint8_t *taken)
+static void list_functions(struct pdl_ptx_module *module, const uint8_t *taken)
 {
     struct pdl_ptx_pointers *pointers = &module->pointers;
     uint32_t count = 0;
     for (uint32_t i = 0; i < module->function_count; i++) {
         if (taken[i] != 0) {
-            if (!set_prototype(module, &module->functions[i])) {
-                return false;
-            }
+            set_prototype(module, &module->functions[i]);
             pointers->prototypes[module->functions[i].prototype].count++;
             count++;
         }
     }
-    pointers->by_prototype = calloc((size_t)count + 1, sizeof(*pointers->by_prototype));
-    if (pointers->by_prototype == NULL) {
-        return false;
-    }
+    pointers->by_prototype = pdl_take((size_t)count + 1, sizeof(*pointers->by_prototype));
     uint32_t first = 0;
     for (uint32_t i = 0; i < pointers->prototype_count; i++) {
         pointers->prototypes[i].first = first;
@@ -247,16 +218,12 @@ static bool list_functions(struct pdl_ptx_module *module, const uint8_t *taken)
             }
         }
     }
-    return true;
 }
 
-bool pdl_pointers_sort(struct pdl_ptx_module *module)
+void pdl_pointers_sort(struct pdl_ptx_module *module)
 {
     struct pdl_ptx_pointers *pointers = &module->pointers;
-    uint8_t *taken = calloc((size_t)module->function_count + 1, 1);
-    if (taken == NULL) {
-        return false;
-    }
+    uint8_t *taken = pdl_take((size_t)module->function_count + 1, sizeof(*taken));
     if (pointers->slot_count > 0) {
         qsort(pointers->slots, pointers->slot_count, sizeof(*pointers->slots), compare_slots);
     }
@@ -273,9 +240,8 @@ bool pdl_pointers_sort(struct pdl_ptx_module *module)
                 is_class_table(module, pointers->slots[i].variable) ? TAKEN_VIRTUAL : TAKEN_FREE;
         }
     }
-    const bool done = find_virtuals(module) && list_functions(module, taken);
-    free(taken);
-    return done;
+    find_virtuals(module);
+    list_functions(module, taken);
 }
 
 /* ---- finding -------------------------------------------------------------------------------------- */
@@ -323,14 +289,4 @@ const struct pdl_virtual_slot *pdl_virtuals_at(const struct pdl_ptx_pointers *po
     const uint32_t first = first_virtual(pointers, offset);
     *count = first_virtual(pointers, (uint64_t)offset + 1) - first;
     return *count > 0 ? pointers->virtuals + first : NULL;
-}
-
-void pdl_pointers_free(struct pdl_ptx_pointers *pointers)
-{
-    free(pointers->slots);
-    free(pointers->virtuals);
-    free(pointers->prototypes);
-    free(pointers->prototype_slots);
-    free(pointers->taken);
-    free(pointers->by_prototype);
 }

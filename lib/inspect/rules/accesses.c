@@ -9,14 +9,13 @@
 static bool was_moved(const struct pdl_report *report, const struct pdl_effect *effect)
 {
     uint32_t count;
-    bool ok;
     if (!effect->non_coherent || effect->place_count == 0 || !effect->waits_later ||
         report->effects->wait.count != 1) {
         return false;
     }
     const pdl_inspect_place *const *waits = pdl_places_chain(
-        report->module, report->flow->body, report->effects->wait.instruction->place, &count, &ok);
-    if (!ok || count == 0) {
+        report->module, report->flow->body, report->effects->wait.instruction->place, &count);
+    if (count == 0) {
         return false;
     }
     const pdl_inspect_place *outer = effect->places[effect->place_count - 1];
@@ -38,8 +37,7 @@ static const char *before_wait_advice(const struct pdl_report *report,
         return "wait first: earlier kernels may still read or write that memory";
     }
     const char *constant = pdl_report_constant_advice(report, finding, &effect->address);
-    return constant == NULL ? NULL
-                            : pdl_arena_format(pdl_report_arena(report), "wait first%s", constant);
+    return pdl_report_text(report, "wait first%s", constant);
 }
 
 /* How to load what the wait protects. */
@@ -64,43 +62,41 @@ static const char *why_unordered(const struct pdl_report *report, const struct p
     }
     const char *format = barriers[effect->why];
     const char *number = strstr(format, "%u");
-    return pdl_arena_format(pdl_report_arena(report), "; %.*s%u%s", (int)(number - format), format,
-                            effect->barrier_line, number + 2);
+    return pdl_report_text(report, "; %.*s%u%s", (int)(number - format), format,
+                           effect->barrier_line, number + 2);
 }
 
 /* Adds a finding at an access, and what it rests on if the instruction is not understood. */
-static pdl_status add(struct pdl_report *report, const struct pdl_effect *effect,
-                      pdl_lint_finding finding)
+static void add(struct pdl_report *report, const struct pdl_effect *effect,
+                pdl_lint_finding finding)
 {
     const struct pdl_name *name = &report->module->names.names[effect->name];
-    if (finding.message != NULL && pdl_opcode_class(name->text, name->length).unknown) {
-        finding.message = pdl_arena_format(
-            pdl_report_arena(report), "'%.*s' is not understood and counts as an access: %s",
+    if (pdl_opcode_class(name->text, name->length).unknown) {
+        finding.message = pdl_report_text(
+            report, "'%.*s' is not understood and counts as an access: %s",
             (int)(name->length < 200 ? name->length : 200), name->text, finding.message);
     }
-    return pdl_report_add(report, finding);
+    pdl_report_add(report, finding);
 }
 
 /* Nobody has waited yet, or a branch led around the wait. */
-static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_effect *effect,
-                                  uint32_t decision)
+static void unwaited_access(struct pdl_report *report, const struct pdl_effect *effect,
+                            uint32_t decision)
 {
     const uint8_t states = effect->states;
     const bool write = effect->kind == PDL_EFFECT_WRITE;
     pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_WARNING);
     const char *through = pdl_report_address(report, &effect->address, &finding);
-    if (through == NULL) {
-        return pdl_ptx_no_memory();
-    }
     if (!(states & PDL_STATE_NOT_WAITED & ~PDL_STATE_CALLED)) {
         finding.level = PDL_LINT_NOTE;
         finding.rule = write ? PDL_LINT_WRITE_BEFORE_WAIT : PDL_LINT_READ_BEFORE_WAIT;
-        finding.message = pdl_arena_format(pdl_report_arena(report),
-                                           "%ss global memory%s after a call of external code: "
-                                           "before the wait, unless that code waits",
-                                           verb(effect), through);
+        finding.message = pdl_report_text(report,
+                                          "%ss global memory%s after a call of external code: "
+                                          "before the wait, unless that code waits",
+                                          verb(effect), through);
         finding.advice = "check the called code, or wait before the access";
-        return add(report, effect, finding);
+        add(report, effect, finding);
+        return;
     }
     if (report->module->debug && effect->address.untraced) {
         finding.level = PDL_LINT_NOTE;
@@ -116,52 +112,51 @@ static pdl_status unwaited_access(struct pdl_report *report, const struct pdl_ef
                        : write ? PDL_LINT_WRITE_BEFORE_WAIT
                                : PDL_LINT_READ_BEFORE_WAIT;
         finding.message =
-            moved ? pdl_arena_format(pdl_report_arena(report),
-                                     "a non-coherent load%s is after the wait in the source, but "
-                                     "the compiler moved it before the wait",
-                                     through)
-                  : pdl_arena_format(pdl_report_arena(report),
-                                     "%ss global memory%s before the wait", verb(effect), through);
+            moved ? pdl_report_text(report,
+                                    "a non-coherent load%s is after the wait in the source, but "
+                                    "the compiler moved it before the wait",
+                                    through)
+                  : pdl_report_text(report, "%ss global memory%s before the wait", verb(effect),
+                                    through);
         finding.advice = moved ? load_advice : before_wait_advice(report, &finding, effect);
-        return add(report, effect, finding);
+        add(report, effect, finding);
+        return;
     }
     finding.rule = PDL_LINT_PARTIAL_WAIT;
     if (states & PDL_STATE_DECIDED) {
         if (effect->divergence == PDL_DIVERGENCE_NONE && decision != 0 &&
             report->flow->decisions[decision - 1].never) {
-            return PDL_SUCCESS; /* the branch is reported */
+            return; /* the branch is reported */
         }
         const char *why = why_unordered(report, effect);
         finding.message =
-            why == NULL ? NULL
-            : decision != 0 && report->flow->decisions[decision - 1].data
-                ? pdl_arena_format(pdl_report_arena(report),
-                                   "%ss global memory%s without the wait, depending on data that "
-                                   "is read from memory before it",
-                                   verb(effect), through)
-                : pdl_arena_format(
-                      pdl_report_arena(report),
-                      "some %s %s global memory%s without the wait that others execute%s",
+            decision != 0 && report->flow->decisions[decision - 1].data
+                ? pdl_report_text(report,
+                                  "%ss global memory%s without the wait, depending on data that "
+                                  "is read from memory before it",
+                                  verb(effect), through)
+                : pdl_report_text(
+                      report, "some %s %s global memory%s without the wait that others execute%s",
                       effect->divergence == PDL_DIVERGENCE_BLOCK ? "blocks" : "threads",
                       verb(effect), through, why);
     } else if (states & PDL_STATE_MBARRIER) {
         finding.level = PDL_LINT_NOTE;
         finding.message =
-            pdl_arena_format(pdl_report_arena(report),
-                             "some threads %s global memory%s without the wait that others "
-                             "execute, after an mbarrier that threads which waited may complete",
-                             verb(effect), through);
+            pdl_report_text(report,
+                            "some threads %s global memory%s without the wait that others "
+                            "execute, after an mbarrier that threads which waited may complete",
+                            verb(effect), through);
     } else {
         finding.level = PDL_LINT_NOTE;
         finding.message =
-            pdl_arena_format(pdl_report_arena(report),
-                             "some threads %s global memory%s without the wait that others "
-                             "execute, and rely on a barrier or a call after it",
-                             verb(effect), through);
+            pdl_report_text(report,
+                            "some threads %s global memory%s without the wait that others "
+                            "execute, and rely on a barrier or a call after it",
+                            verb(effect), through);
     }
     finding.advice =
         "let every thread that touches memory of earlier kernels execute the wait itself";
-    return add(report, effect, finding);
+    add(report, effect, finding);
 }
 
 /* What is known of a function that is called before the wait. */
@@ -178,7 +173,7 @@ static const char *why_unknown(const struct pdl_report *report, const struct pdl
     return "whose code is not available: it may access memory, and it may wait";
 }
 
-static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effect *effect)
+static void unknown_call(struct pdl_report *report, const struct pdl_effect *effect)
 {
     const struct pdl_name *name =
         effect->name != PDL_NONE ? &report->module->names.names[effect->name] : NULL;
@@ -194,43 +189,37 @@ static pdl_status unknown_call(struct pdl_report *report, const struct pdl_effec
         : name == NULL
             ? "calls through a pointer before the wait: what is called may access memory, and it "
               "may wait"
-            : pdl_arena_format(pdl_report_arena(report), "calls '%.*s' before the wait, %s",
-                               (int)(name->length < 200 ? name->length : 200), name->text,
-                               why_unknown(report, effect));
-    return pdl_report_add(report, finding);
+            : pdl_report_text(report, "calls '%.*s' before the wait, %s",
+                              (int)(name->length < 200 ? name->length : 200), name->text,
+                              why_unknown(report, effect));
+    pdl_report_add(report, finding);
 }
 
-static pdl_status non_coherent(struct pdl_report *report, const struct pdl_effect *effect)
+static void non_coherent(struct pdl_report *report, const struct pdl_effect *effect)
 {
     pdl_lint_finding finding = pdl_report_finding(effect, PDL_LINT_WARNING);
     finding.rule = PDL_LINT_NC_AFTER_WAIT;
     const char *through = pdl_report_address(report, &effect->address, &finding);
     finding.message =
-        through == NULL
-            ? NULL
-            : pdl_arena_format(pdl_report_arena(report),
-                               "a non-coherent load%s after the wait: it may be moved before the "
-                               "wait, and must not read memory that another kernel writes",
-                               through);
+        pdl_report_text(report,
+                        "a non-coherent load%s after the wait: it may be moved before the "
+                        "wait, and must not read memory that another kernel writes",
+                        through);
     const char *constant = pdl_report_constant_advice(report, &finding, &effect->address);
-    finding.advice = constant == NULL ? NULL
-                                      : pdl_arena_format(pdl_report_arena(report), "%s%s",
-                                                         load_advice, constant);
-    return pdl_report_add(report, finding);
+    finding.advice = pdl_report_text(report, "%s%s", load_advice, constant);
+    pdl_report_add(report, finding);
 }
 
-pdl_status pdl_report_accesses(struct pdl_report *report)
+void pdl_report_accesses(struct pdl_report *report)
 {
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < report->effects->effect_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < report->effects->effect_count; i++) {
         const struct pdl_effect *effect = &report->effects->effects[i];
         if (effect->kind != PDL_EFFECT_READ && effect->kind != PDL_EFFECT_WRITE) {
-            status = unknown_call(report, effect);
+            unknown_call(report, effect);
         } else if (effect->states & PDL_STATE_NOT_WAITED) {
-            status = unwaited_access(report, effect, report->effects->decisions[i]);
+            unwaited_access(report, effect, report->effects->decisions[i]);
         } else {
-            status = non_coherent(report, effect);
+            non_coherent(report, effect);
         }
     }
-    return status;
 }

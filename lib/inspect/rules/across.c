@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "inspect/rules/across.h"
+#include "inspect/rules/rules.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "inspect/rules/launched.h"
 #include "inspect/rules/machine.h"
 
 /* Of machine code with PTX, for a whole inspection. */
 #define COMPARE_STEPS (UINT64_C(1) << 26)
-
-static int compare_names(const void *left, const void *right)
-{
-    const struct pdl_named *a = left;
-    const struct pdl_named *b = right;
-    const int order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->kernel > b->kernel) - (a->kernel < b->kernel);
-}
 
 static int compare_findings(const void *left, const void *right)
 {
@@ -47,8 +38,8 @@ static void sort_findings(pdl_inspection *inspection)
     }
 }
 
-static pdl_status add(pdl_inspection *inspection, uint32_t index, pdl_lint_level level,
-                      const char *message, const char *advice)
+static void add(pdl_inspection *inspection, uint32_t index, pdl_lint_level level,
+                const char *message, const char *advice)
 {
     const pdl_inspect_kernel *old = inspection->kernels[index];
     const pdl_lint_finding finding = {
@@ -65,15 +56,11 @@ static pdl_status add(pdl_inspection *inspection, uint32_t index, pdl_lint_level
         .places = &old->place,
         .count = 1,
     };
-    if (finding.message == NULL || !pdl_inspection_add_finding(inspection, &finding)) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
-    }
-    return PDL_SUCCESS;
+    pdl_inspection_add_finding(inspection, &finding);
 }
 
 /* The kernels of one name. */
-static pdl_status compare_images(pdl_inspection *inspection, const struct pdl_named *same,
-                                 uint32_t count)
+static void compare_images(pdl_inspection *inspection, const struct pdl_named *same, uint32_t count)
 {
     uint32_t newest_ptx = 0;
     int newest = 0;
@@ -92,22 +79,24 @@ static pdl_status compare_images(pdl_inspection *inspection, const struct pdl_na
         latest = image->target > latest ? image->target : latest;
     }
     if (newest > 0 && newest < 90 && waiting > 0) {
-        return add(inspection, newest_ptx, PDL_LINT_WARNING,
-                   pdl_arena_format(&inspection->arena,
-                                    "the newest PTX of the kernel is for sm_%d and has no waits, "
-                                    "while its code for sm_%d waits: a newer device gets the one "
-                                    "without",
-                                    newest, waiting),
-                   "embed PTX for compute_90 or newer too, or no PTX at all");
+        add(inspection, newest_ptx, PDL_LINT_WARNING,
+            pdl_arena_format(&inspection->arena,
+                             "the newest PTX of the kernel is for sm_%d and has no waits, "
+                             "while its code for sm_%d waits: a newer device gets the one "
+                             "without",
+                             newest, waiting),
+            "embed PTX for compute_90 or newer too, or no PTX at all");
+        return;
     }
     if (newest > 0 && latest < 90 &&
         pdl_launched_find(inspection, same[0].name) == PDL_HOW_SEEN_OVERLAPPED) {
-        return add(inspection, newest_ptx, PDL_LINT_ERROR,
-                   "the kernel was launched with overlap, and is compiled for less than sm_90: its "
-                   "waits are not in the code",
-                   "compile it for sm_90 or newer, or launch it without overlap");
+        add(inspection, newest_ptx, PDL_LINT_ERROR,
+            "the kernel was launched with overlap, and is compiled for less than sm_90: its "
+            "waits are not in the code",
+            "compile it for sm_90 or newer, or launch it without overlap");
+        return;
     }
-    return pdl_machine_compare(inspection, same, count);
+    pdl_machine_compare(inspection, same, count);
 }
 
 /* Whether images have to be compared at all. */
@@ -117,37 +106,25 @@ static bool is_plain(const pdl_inspection *inspection)
            inspection->images[0].target >= 90;
 }
 
-pdl_status pdl_rules_across(pdl_inspection *inspection)
+void pdl_rules_across(pdl_inspection *inspection)
 {
     const uint32_t count = inspection->kernel_count;
-    pdl_status status = PDL_SUCCESS;
     if (inspection->facts_only) {
         for (uint32_t i = 0; i < count; i++) {
             inspection->kernels[i]->unchecked = "only facts were requested";
         }
-        return PDL_SUCCESS;
+        return;
     }
     if (count == 0 || is_plain(inspection)) {
-        return PDL_SUCCESS;
+        return;
     }
     inspection->compared_findings = inspection->finding_count;
     inspection->compare_left = COMPARE_STEPS;
-    struct pdl_named *sorted = malloc(count * sizeof(*sorted));
-    if (sorted == NULL) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a list of kernels");
+    struct pdl_named *sorted = pdl_take(count, sizeof(*sorted));
+    pdl_kernels_by_name(inspection, sorted);
+    for (uint32_t first = 0, same; first < count; first += same) {
+        same = pdl_kernels_of_name(sorted + first, count - first);
+        compare_images(inspection, sorted + first, same);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = (struct pdl_named){inspection->kernels[i]->info->name, i};
-    }
-    qsort(sorted, count, sizeof(*sorted), compare_names);
-    for (uint32_t first = 0, end; first < count && status == PDL_SUCCESS; first = end) {
-        end = first + 1;
-        while (end < count && strcmp(sorted[first].name, sorted[end].name) == 0) {
-            end++;
-        }
-        status = compare_images(inspection, sorted + first, end - first);
-    }
-    free(sorted);
     sort_findings(inspection);
-    return status;
 }

@@ -2,7 +2,6 @@
 /* Which place of a finding is shown first: not that in a helper deep inside, but the line in the function
  * that has both the access and the wait. */
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "inspect/ptx/places.h"
@@ -116,37 +115,31 @@ static uint64_t *slot_of(const struct pdl_ways *ways, uint64_t hash)
     return &ways->slots[at & (ways->size - 1)];
 }
 
-static bool note(struct pdl_ways *ways, uint64_t hash)
+static void note(struct pdl_ways *ways, uint64_t hash)
 {
     if (ways->count >= ways->size / 2) {
         const struct pdl_ways old = *ways;
         ways->size = old.size == 0 ? 64 : old.size * 2;
-        ways->slots = calloc(ways->size, sizeof(*ways->slots));
-        if (ways->slots == NULL) {
-            *ways = old;
-            return false;
-        }
+        ways->slots = pdl_take(ways->size, sizeof(*ways->slots));
         for (uint32_t i = 0; i < old.size; i++) {
             if (old.slots[i] != 0) {
                 *slot_of(ways, old.slots[i]) = old.slots[i];
             }
         }
-        free(old.slots);
+        pdl_give_back(old.slots);
     }
     uint64_t *slot = slot_of(ways, hash);
     ways->count += *slot == 0;
     *slot = hash;
-    return true;
 }
 
 /* Notes the ways to all waits of the kernel: their chains from the outside in. */
-static bool note_waits(struct pdl_report *report)
+static void note_waits(struct pdl_report *report)
 {
     const struct pdl_body *body = report->flow->body;
     uint32_t before = PDL_NONE;
-    bool ok = true;
     report->ways.noted = true;
-    for (uint32_t i = 0; i < body->instruction_count && ok; i++) {
+    for (uint32_t i = 0; i < body->instruction_count; i++) {
         const struct pdl_instruction *instruction = &body->instructions[i];
         bool harmless;
         const struct pdl_summary *summary =
@@ -159,26 +152,25 @@ static bool note_waits(struct pdl_report *report)
         }
         uint32_t count;
         const pdl_inspect_place *const *chain =
-            pdl_places_chain(report->module, body, instruction->place, &count, &ok);
+            pdl_places_chain(report->module, body, instruction->place, &count);
         uint64_t hash = 0;
-        for (uint32_t at = count; at > 0 && ok; at--) {
+        for (uint32_t at = count; at > 0; at--) {
             hash = step(hash, chain[at - 1]);
-            ok = note(&report->ways, hash);
+            note(&report->ways, hash);
         }
         before = instruction->place;
     }
-    return ok;
 }
 
-bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding)
+void pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding)
 {
     const pdl_inspect_options *options = report->module->inspection->options;
     finding->place = 0;
     if (finding->place_count < 2) {
-        return true;
+        return;
     }
-    if (!report->ways.noted && !note_waits(report)) {
-        return false;
+    if (!report->ways.noted) {
+        note_waits(report);
     }
     /* The place at which the way to it leaves that to every wait; the outermost one without a wait. */
     uint32_t fork = finding->place_count - 1;
@@ -196,16 +188,15 @@ bool pdl_report_headline(struct pdl_report *report, pdl_lint_finding *finding)
         for (uint32_t i = fork; i < finding->place_count; i++) {
             if (owner_of(options, finding->places[i]->file) <= worst) {
                 finding->place = i;
-                return true;
+                return;
             }
         }
         for (uint32_t i = fork; i > 0; i--) {
             if (owner_of(options, finding->places[i - 1]->file) <= worst) {
                 finding->place = i - 1;
-                return true;
+                return;
             }
         }
     }
     finding->place = fork;
-    return true;
 }

@@ -2,7 +2,6 @@
 #include "inspect/rules/launched.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "code/unit_name.h"
@@ -87,20 +86,18 @@ static const char *entry_name(const pdl_inspect_options *options, uint64_t entry
                : options->launched_plain[entry - options->launched_overlapped_count];
 }
 
-static bool add_name(struct pdl_launches *launches, const char *name)
+static void add_name(struct pdl_launches *launches, const char *name)
 {
     const uint32_t before = launches->names.count;
     const size_t length = strlen(name);
-    const uint32_t number =
-        length < PDL_NONE ? pdl_names_add(&launches->names, name, (uint32_t)length) : PDL_NONE;
-    if (number == PDL_NONE || !PDL_ARRAY_RESERVE(launches->first, (size_t)launches->names.count,
-                                                 launches->first_capacity)) {
-        return false;
+    if (length >= PDL_NONE) {
+        pdl_fail_memory();
     }
+    const uint32_t number = pdl_names_add(&launches->names, name, (uint32_t)length);
+    PDL_RESERVE(launches->first, (size_t)launches->names.count, launches->first_capacity);
     if (number >= before) {
         launches->first[number] = 0;
     }
-    return true;
 }
 
 static void link_entry(struct pdl_launches *launches, const char *name, uint32_t link)
@@ -110,28 +107,22 @@ static void link_entry(struct pdl_launches *launches, const char *name, uint32_t
     launches->first[number] = link + 1;
 }
 
-static bool prepare(pdl_inspection *inspection, struct pdl_launches *launches, uint32_t count)
+static void prepare(pdl_inspection *inspection, struct pdl_launches *launches, uint32_t count)
 {
-    bool ok = true;
-    launches->next = calloc((size_t)count * 2, sizeof(*launches->next));
-    for (uint32_t i = 0; i < count && launches->next != NULL && ok; i++) {
+    launches->next = pdl_take((size_t)count * 2, sizeof(*launches->next));
+    for (uint32_t i = 0; i < count; i++) {
         const char *const name = entry_name(inspection->options, i);
         char *const brief = pdl_arena_alloc(&inspection->arena, strlen(name) + 1);
-        ok = brief != NULL && add_name(launches, name);
-        if (ok) {
-            link_entry(launches, name, i * 2);
-        }
-        if (ok && pdl_launched_shorten(name, brief)) {
-            ok = add_name(launches, brief);
-            if (ok) {
-                link_entry(launches, brief, i * 2 + 1);
-            }
+        add_name(launches, name);
+        link_entry(launches, name, i * 2);
+        if (pdl_launched_shorten(name, brief)) {
+            add_name(launches, brief);
+            link_entry(launches, brief, i * 2 + 1);
         }
     }
-    return ok && launches->next != NULL;
 }
 
-pdl_status pdl_launched_prepare(pdl_inspection *inspection)
+void pdl_launched_prepare(pdl_inspection *inspection)
 {
     const pdl_inspect_options *options = inspection->options;
     const uint64_t counts[] = {[PDL_INSPECT_CONSTANT_PARAMS] = options->constant_param_count,
@@ -146,28 +137,16 @@ pdl_status pdl_launched_prepare(pdl_inspection *inspection)
         all = counts[i] < PDL_NONE / 4 ? all + counts[i] : PDL_NONE;
     }
     const uint64_t count = entry_count(options);
-    bool ok = all < PDL_NONE / 4;
-    if (ok && all > 0) {
-        inspection->matches = calloc((size_t)all, sizeof(*inspection->matches));
-        ok = inspection->matches != NULL;
+    if (all >= PDL_NONE / 4) {
+        pdl_fail_memory();
     }
-    if (ok && count > 0) {
+    if (all > 0) {
+        inspection->matches =
+            pdl_arena_alloc(&inspection->arena, all * sizeof(*inspection->matches));
+    }
+    if (count > 0) {
         inspection->launches = pdl_arena_alloc(&inspection->arena, sizeof(*inspection->launches));
-        ok = inspection->launches != NULL &&
-             prepare(inspection, inspection->launches, (uint32_t)count);
-    }
-    return ok ? PDL_SUCCESS
-              : pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for the options");
-}
-
-void pdl_launched_free(pdl_inspection *inspection)
-{
-    struct pdl_launches *launches = inspection->launches;
-    if (launches != NULL) {
-        pdl_names_free(&launches->names);
-        free(launches->first);
-        free(launches->next);
-        inspection->launches = NULL;
+        prepare(inspection, inspection->launches, (uint32_t)count);
     }
 }
 

@@ -13,10 +13,8 @@ enum pdl_launched_how {
     PDL_HOW_SEEN_OVERLAPPED
 };
 
-/* Prepares the look-up of what an inspection's options tell, and the counts of what they match. */
-pdl_status pdl_launched_prepare(pdl_inspection *inspection);
-/* Frees the former; the counts stay. */
-void pdl_launched_free(pdl_inspection *inspection);
+/* Prepares the look-up of what an inspection's options tell, and the counts of what they match, which stay. */
+void pdl_launched_prepare(pdl_inspection *inspection);
 
 /* How a kernel is launched. A launch with overlap that was seen counts most, then what a pattern says
  * (`plain` before `overlapped`), then launches that were seen without overlap. */

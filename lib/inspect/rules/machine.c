@@ -26,12 +26,6 @@ static struct pdl_noted *noted_of(const pdl_inspection *inspection, uint32_t ker
                          sizeof(*inspection->noted), noted_by_kernel);
 }
 
-static pdl_status no_memory(void)
-{
-    return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0,
-                            "no memory for what the machine code says");
-}
-
 static const pdl_inspect_image *image_of(const pdl_inspection *inspection, uint32_t kernel)
 {
     return &inspection->images[inspection->kernels[kernel]->image];
@@ -239,55 +233,48 @@ static void compare_kinds(struct pair *pair)
 }
 
 /* Adds a clause to what a finding says of machine code. */
-static bool add_clause(pdl_inspection *inspection, pdl_lint_finding *finding, const char *clause)
+static void add_clause(pdl_inspection *inspection, pdl_lint_finding *finding, const char *clause)
 {
-    if (clause != NULL && finding->machine != NULL) {
+    if (finding->machine != NULL) {
         /* One cubin more is of no matter where there are many. */
         clause = strlen(finding->machine) > 400
                      ? finding->machine
                      : pdl_arena_format(&inspection->arena, "%s; %s", finding->machine, clause);
     }
     finding->machine = clause;
-    return clause != NULL;
 }
 
-static pdl_status tell(const struct pair *pair, bool lines)
+static void tell(const struct pair *pair, bool lines)
 {
     uint32_t count;
     uint32_t about = 0;
     pdl_lint_finding *findings = findings_of(pair, &count);
     struct pdl_arena *arena = &pair->inspection->arena;
     const bool sure = pair->exact && !pair->strange && pair->machine->lost == NULL;
-    bool ok = true;
     for (uint32_t i = 0; i < count; i++) {
         about += is_about_loads(&findings[i]);
     }
-    for (uint32_t i = 0; i < count && ok; i++) {
-        if (!is_about_loads(&findings[i])) {
-            continue;
-        }
-        if (pair->moved[i] == UNKNOWN) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_about_loads(&findings[i]) || pair->moved[i] == UNKNOWN) {
             continue;
         }
         if (pair->moved[i] != 0) {
             const bool one = lines || about == 1;
-            ok = add_clause(pair->inspection, &findings[i],
-                            pdl_arena_format(arena,
-                                             "ptxas moved %s above the wait: at 0x%llx of "
-                                             "the code for %s",
-                                             one ? "it" : "it or another such load",
-                                             (unsigned long long)(pair->moved[i] - 1),
-                                             pair->target));
+            add_clause(pair->inspection, &findings[i],
+                       pdl_arena_format(arena,
+                                        "ptxas moved %s above the wait: at 0x%llx of "
+                                        "the code for %s",
+                                        one ? "it" : "it or another such load",
+                                        (unsigned long long)(pair->moved[i] - 1), pair->target));
         } else if (sure) {
-            ok = add_clause(
+            add_clause(
                 pair->inspection, &findings[i],
                 pdl_arena_format(arena, "the code for %s has it after the wait", pair->target));
         }
     }
-    return ok ? PDL_SUCCESS : no_memory();
 }
 
-static pdl_status add_stray(const struct pair *pair, const struct pdl_machine_access *access)
+static void add_stray(const struct pair *pair, const struct pdl_machine_access *access)
 {
     pdl_inspection *inspection = pair->inspection;
     const uint32_t kernel = pair->noted->kernel;
@@ -300,7 +287,8 @@ static pdl_status add_stray(const struct pair *pair, const struct pdl_machine_ac
         pdl_lint_finding *other = &inspection->findings[i - 1];
         if (is_about_loads(other) && pdl_machine_same_place(access->places, access->place_count,
                                                             other->places, other->place_count)) {
-            return add_clause(inspection, other, clause) ? PDL_SUCCESS : no_memory();
+            add_clause(inspection, other, clause);
+            return;
         }
     }
     const pdl_lint_finding finding = {
@@ -323,8 +311,7 @@ static pdl_status add_stray(const struct pair *pair, const struct pdl_machine_ac
         .place = access->place_count - 1, /* the kernel's own line */
         .count = 1,
     };
-    return clause != NULL && pdl_inspection_add_finding(inspection, &finding) ? PDL_SUCCESS
-                                                                              : no_memory();
+    pdl_inspection_add_finding(inspection, &finding);
 }
 
 static bool have_lines(const struct pdl_machine *machine, const struct pdl_noted *noted)
@@ -339,16 +326,13 @@ static bool have_lines(const struct pdl_machine *machine, const struct pdl_noted
     return lines;
 }
 
-static pdl_status compare(struct pair *pair)
+static void compare(struct pair *pair)
 {
     const struct pdl_machine_access *strays[STRAYS_MAX];
     const bool lines = have_lines(pair->machine, pair->noted);
     uint32_t count;
     (void)findings_of(pair, &count);
-    pair->moved = calloc((size_t)count + 1, sizeof(*pair->moved));
-    if (pair->moved == NULL) {
-        return no_memory();
-    }
+    pair->moved = pdl_take((size_t)count + 1, sizeof(*pair->moved));
     if (lines) {
         if (pair->noted->count > 0) {
             qsort(pair->noted->accesses, pair->noted->count, sizeof(*pair->noted->accesses),
@@ -360,12 +344,11 @@ static pdl_status compare(struct pair *pair)
     } else {
         pair->strange = true;
     }
-    pdl_status status = tell(pair, lines);
-    for (uint32_t i = 0; i < pair->strays && status == PDL_SUCCESS; i++) {
-        status = add_stray(pair, strays[i]);
+    tell(pair, lines);
+    for (uint32_t i = 0; i < pair->strays; i++) {
+        add_stray(pair, strays[i]);
     }
-    free(pair->moved);
-    return status;
+    pdl_give_back(pair->moved);
 }
 
 /* ---- the kernels of one name -------------------------------------------------------------------- */
@@ -391,23 +374,23 @@ static uint32_t fitting_ptx(const pdl_inspection *inspection, const struct pdl_n
     return best;
 }
 
-static const char *target_text(struct pdl_arena *arena, const pdl_inspect_image *image)
+const char *pdl_machine_target(pdl_inspection *inspection, const pdl_inspect_image *image)
 {
     const char suffix[2] = {image->target_suffix, '\0'};
-    return pdl_arena_format(arena, "sm_%d%s", (int)image->target, suffix);
+    return pdl_arena_format(&inspection->arena, "sm_%d%s", (int)image->target, suffix);
 }
 
-static pdl_status compare_code(pdl_inspection *inspection, const struct pdl_named *same,
-                               uint32_t count, uint32_t kernel)
+static void compare_code(pdl_inspection *inspection, const struct pdl_named *same, uint32_t count,
+                         uint32_t kernel)
 {
     struct pair pair = {.inspection = inspection, .machine = pdl_machine_find(inspection, kernel)};
     const uint32_t ptx = fitting_ptx(inspection, same, count, kernel, &pair.exact);
     pair.noted = ptx != UINT32_MAX ? noted_of(inspection, ptx) : NULL;
     if (pair.machine == NULL || pair.noted == NULL) {
-        return PDL_SUCCESS;
+        return;
     }
-    pair.target = target_text(&inspection->arena, image_of(inspection, kernel));
-    return pair.target != NULL ? compare(&pair) : no_memory();
+    pair.target = pdl_machine_target(inspection, image_of(inspection, kernel));
+    compare(&pair);
 }
 
 /* Why a kernel was not checked that has no PTX for sm_90 or newer. */
@@ -434,29 +417,23 @@ static const char *why_unchecked(pdl_inspection *inspection, uint32_t kernel)
            "and the wait is read";
 }
 
-pdl_status pdl_machine_compare(pdl_inspection *inspection, const struct pdl_named *same,
-                               uint32_t count)
+void pdl_machine_compare(pdl_inspection *inspection, const struct pdl_named *same, uint32_t count)
 {
     bool checked = false;
-    pdl_status status = PDL_SUCCESS;
     for (uint32_t i = 0; i < count; i++) {
         const pdl_inspect_image *image = image_of(inspection, same[i].kernel);
         checked = checked || (image->kind == PDL_INSPECT_PTX && image->target >= 90);
     }
     for (uint32_t i = 0; i < count && !checked; i++) {
-        const char *why = why_unchecked(inspection, same[i].kernel);
-        if (why == NULL) {
-            return no_memory();
-        }
-        inspection->kernels[same[i].kernel]->unchecked = why;
+        inspection->kernels[same[i].kernel]->unchecked = why_unchecked(inspection, same[i].kernel);
     }
     if (!checked) {
-        return pdl_machine_alone(inspection, same, count);
+        pdl_machine_alone(inspection, same, count);
+        return;
     }
-    for (uint32_t i = 0; i < count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (image_of(inspection, same[i].kernel)->kind == PDL_INSPECT_SASS) {
-            status = compare_code(inspection, same, count, same[i].kernel);
+            compare_code(inspection, same, count, same[i].kernel);
         }
     }
-    return status;
 }

@@ -12,22 +12,12 @@ struct code {
     const pdl_inspect_image *image;
 };
 
-static pdl_status add(const struct code *code, pdl_lint_finding finding)
+static void add(const struct code *code, pdl_lint_finding finding)
 {
     finding.kernel = code->kernel;
     finding.parameter = -1;
     finding.parameter_offset = -1;
-    if (!pdl_inspection_add_finding(code->inspection, &finding)) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
-    }
-    return PDL_SUCCESS;
-}
-
-static const char *where(const struct code *code, uint64_t at)
-{
-    const char suffix[2] = {code->image->target_suffix, '\0'};
-    return pdl_arena_format(&code->inspection->arena, "at 0x%llx of the code for sm_%d%s",
-                            (unsigned long long)at, (int)code->image->target, suffix);
+    pdl_inspection_add_finding(code->inspection, &finding);
 }
 
 static const char *message_of(const struct pdl_machine_access *access)
@@ -40,14 +30,16 @@ static const char *message_of(const struct pdl_machine_access *access)
                          : "reads global memory before the wait";
 }
 
-static pdl_status early_access(const struct code *code, const struct pdl_machine_access *access,
-                               uint32_t count)
+static void early_access(const struct code *code, const struct pdl_machine_access *access,
+                         uint32_t count)
 {
     const pdl_lint_finding finding = {
         .message = message_of(access),
         .advice = "embed PTX too, which shows the parameter; wait first, unless no kernel in "
                   "flight writes that memory",
-        .machine = where(code, access->at),
+        .machine = pdl_arena_format(&code->inspection->arena, "at 0x%llx of the code for %s",
+                                    (unsigned long long)access->at,
+                                    pdl_machine_target(code->inspection, code->image)),
         .rule = access->write ? PDL_LINT_WRITE_BEFORE_WAIT : PDL_LINT_READ_BEFORE_WAIT,
         .level = PDL_LINT_NOTE,
         .place_count = access->place_count,
@@ -55,9 +47,7 @@ static pdl_status early_access(const struct code *code, const struct pdl_machine
         .place = access->place_count > 0 ? access->place_count - 1 : 0, /* the kernel's own line */
         .count = count,
     };
-    return finding.machine != NULL
-               ? add(code, finding)
-               : pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
+    add(code, finding);
 }
 
 static int by_look(const void *left, const void *right)
@@ -72,8 +62,7 @@ static int by_look(const void *left, const void *right)
     if (a->write != b->write || a->generic != b->generic) {
         return a->write * 2 + a->generic - (b->write * 2 + b->generic);
     }
-    return a->section != b->section ? (a->section > b->section) - (a->section < b->section)
-                                    : (a->at > b->at) - (a->at < b->at);
+    return pdl_machine_access_order(a, b);
 }
 
 static bool are_one(const struct pdl_machine_access *a, const struct pdl_machine_access *b)
@@ -84,25 +73,23 @@ static bool are_one(const struct pdl_machine_access *a, const struct pdl_machine
 }
 
 /* What comes before the wait, each place in the source once. */
-static pdl_status early_accesses(const struct code *code, const struct pdl_machine *machine)
+static void early_accesses(const struct code *code, const struct pdl_machine *machine)
 {
-    pdl_status status = PDL_SUCCESS;
     if (machine->count > 0) {
         qsort(machine->accesses, machine->count, sizeof(*machine->accesses), by_look);
     }
-    for (uint32_t first = 0, end; first < machine->count && status == PDL_SUCCESS; first = end) {
+    for (uint32_t first = 0, end; first < machine->count; first = end) {
         end = first + 1;
         while (end < machine->count &&
                are_one(&machine->accesses[first], &machine->accesses[end])) {
             end++;
         }
-        status = early_access(code, &machine->accesses[first], end - first);
+        early_access(code, &machine->accesses[first], end - first);
     }
-    return status;
 }
 
-/* A kernel that does not wait: as in PTX. */
-static pdl_status never_waits(const struct code *code, bool *found)
+/* A kernel that does not wait: as in PTX. True if that is a finding. */
+static bool never_waits(const struct code *code)
 {
     const pdl_kernel_info *info = code->inspection->kernels[code->kernel]->info;
     const enum pdl_launched_how how = pdl_launched_find(code->inspection, info->name);
@@ -121,8 +108,11 @@ static pdl_status never_waits(const struct code *code, bool *found)
         finding.advice =
             "execute cudaGridDependencySynchronize() on every path, or launch it without overlap";
     }
-    *found = finding.message != NULL;
-    return *found ? add(code, finding) : PDL_SUCCESS;
+    if (finding.message == NULL) {
+        return false;
+    }
+    add(code, finding);
+    return true;
 }
 
 /* The newest code first, in the order of the images where there are several. */
@@ -137,15 +127,10 @@ static int by_target(const void *left, const void *right)
 }
 
 /* Only of the newest code: that for other architectures mostly does the same. */
-pdl_status pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named *same,
-                             uint32_t count)
+void pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named *same, uint32_t count)
 {
-    pdl_status status = PDL_SUCCESS;
     uint32_t known = 0;
-    struct code *codes = malloc(((size_t)count + 1) * sizeof(*codes));
-    if (codes == NULL) {
-        return pdl_inspect_fail(PDL_ERROR_OUT_OF_MEMORY, 0, 0, "no memory for a finding");
-    }
+    struct code *codes = pdl_take((size_t)count + 1, sizeof(*codes));
     for (uint32_t i = 0; i < count; i++) {
         const pdl_inspect_image *image =
             &inspection->images[inspection->kernels[same[i].kernel]->image];
@@ -158,15 +143,14 @@ pdl_status pdl_machine_alone(pdl_inspection *inspection, const struct pdl_named 
     }
     bool waited = false;
     bool unwaited = pdl_launched_find(inspection, same[0].name) == PDL_HOW_PLAIN;
-    for (uint32_t i = 0; i < known && status == PDL_SUCCESS && !unwaited; i++) {
+    for (uint32_t i = 0; i < known && !unwaited; i++) {
         const struct pdl_machine *machine = pdl_machine_find(inspection, codes[i].kernel);
         if (machine != NULL && machine->count > 0 && !waited) {
             waited = true;
-            status = early_accesses(&codes[i], machine);
+            early_accesses(&codes[i], machine);
         } else if (inspection->kernels[codes[i].kernel]->info->waits == PDL_NO) {
-            status = never_waits(&codes[i], &unwaited);
+            unwaited = never_waits(&codes[i]);
         }
     }
-    free(codes);
-    return status;
+    pdl_give_back(codes);
 }

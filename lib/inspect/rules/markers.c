@@ -26,25 +26,22 @@ static const char *id_of(uint32_t hash)
 }
 
 /* `allow rule: reason`, cut in two. In code there is no reason: it is in the comment, which goes before it. */
-static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
-                       struct pdl_body *body, const struct pdl_marker *marker)
+static void note(struct pdl_allows *allows, struct pdl_ptx_module *module, struct pdl_body *body,
+                 const struct pdl_marker *marker)
 {
     static const char word[] = "allow ";
     const uint32_t skip = sizeof(word) - 1;
-    struct pdl_arena *arena = &module->inspection->arena;
-    bool ok;
+    pdl_inspection *inspection = module->inspection;
+    struct pdl_arena *arena = &inspection->arena;
     uint32_t place_count;
     const char *const id = marker->rule != 0 ? id_of(marker->rule) : NULL;
     if (id == NULL && (marker->length <= skip || memcmp(marker->text, word, skip) != 0)) {
-        return PDL_SUCCESS;
+        return;
     }
     char *rule = id != NULL ? pdl_arena_copy(arena, id, strlen(id))
                             : pdl_arena_copy(arena, marker->text + skip, marker->length - skip);
     const pdl_inspect_place *const *places =
-        pdl_places_chain(module, body, marker->place, &place_count, &ok);
-    if (rule == NULL || !ok) {
-        return pdl_ptx_no_memory();
-    }
+        pdl_places_chain(module, body, marker->place, &place_count);
     char *reason = strchr(rule, ':');
     if (reason != NULL) {
         *reason++ = '\0';
@@ -61,13 +58,9 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
                                         function->text);
     const char *kernel_key =
         pdl_arena_format(arena, "kernel %u %s", (unsigned)body->function->name, rule);
-    const char *key = file != NULL && origin != NULL
-                          ? pdl_arena_format(arena, "%s %s", origin, rule)
-                          : kernel_key;
-    if (origin == NULL || key == NULL || kernel_key == NULL) {
-        return pdl_ptx_no_memory();
-    }
+    const char *key = file != NULL ? pdl_arena_format(arena, "%s %s", origin, rule) : kernel_key;
     const pdl_lint_suppression made = {
+        .size = (uint32_t)sizeof(made),
         .origin = origin,
         .text = rule,
         .reason = reason != NULL ? reason : "",
@@ -75,42 +68,27 @@ static pdl_status note(struct pdl_allows *allows, struct pdl_ptx_module *module,
     };
     const uint32_t before = allows->keys.count;
     uint32_t number = pdl_names_add(&allows->keys, key, (uint32_t)strlen(key));
-    if (number != PDL_NONE && number >= before) {
-        if (!pdl_inspection_add_marker(module->inspection, &made) ||
-            !PDL_ARRAY_ROOM(allows->markers, allows->count, allows->capacity)) {
-            return pdl_ptx_no_memory();
-        }
-        allows->markers[allows->count++] = module->inspection->marker_count - 1;
+    if (number >= before) {
+        PDL_KEEP(inspection->markers, inspection->marker_count, inspection->marker_capacity, made);
+        PDL_ADD(allows->markers, allows->count, allows->capacity, inspection->marker_count - 1);
     }
     /* No line of the kernel is that of no-trigger: the kernel's name finds such a marker too. */
-    if (number != PDL_NONE && pdl_lint_rule_find(rule) == PDL_LINT_NO_TRIGGER) {
+    if (pdl_lint_rule_find(rule) == PDL_LINT_NO_TRIGGER) {
         const uint32_t same = allows->markers[number];
         const uint32_t count = allows->keys.count;
         number = pdl_names_add(&allows->keys, kernel_key, (uint32_t)strlen(kernel_key));
-        if (number != PDL_NONE && number >= count) {
-            if (!PDL_ARRAY_ROOM(allows->markers, allows->count, allows->capacity)) {
-                return pdl_ptx_no_memory();
-            }
-            allows->markers[allows->count++] = same;
+        if (number >= count) {
+            PDL_ADD(allows->markers, allows->count, allows->capacity, same);
         }
     }
-    return number != PDL_NONE ? PDL_SUCCESS : pdl_ptx_no_memory();
 }
 
-pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
-                           struct pdl_body *body)
+void pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
+                     struct pdl_body *body)
 {
-    pdl_status status = PDL_SUCCESS;
-    for (uint32_t i = 0; i < body->marker_count && status == PDL_SUCCESS; i++) {
-        status = note(allows, module, body, &body->markers[i]);
+    for (uint32_t i = 0; i < body->marker_count; i++) {
+        note(allows, module, body, &body->markers[i]);
     }
-    return status;
-}
-
-void pdl_allows_free(struct pdl_allows *allows)
-{
-    free(allows->markers);
-    pdl_names_free(&allows->keys);
 }
 
 /* The marker of the key `before` `number` `rule`, or PDL_NONE. This is asked for each finding, and formats
@@ -260,9 +238,9 @@ bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_
     return constant;
 }
 
-pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
-                              const struct pdl_body *body, const struct pdl_values *values,
-                              const char *const *names)
+void pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
+                        const struct pdl_body *body, const struct pdl_values *values,
+                        const char *const *names)
 {
     const struct pdl_ptx_function *function = body->function;
     const pdl_inspect_options *options = module->inspection->options;
@@ -277,19 +255,14 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
                 constants->count == CONSTANTS_MAX) {
                 continue;
             }
-            if (!PDL_ARRAY_ROOM(constants->sources, constants->count, constants->capacity)) {
-                return pdl_ptx_no_memory();
-            }
-            constants->sources[constants->count++] =
-                (struct pdl_constant_source){.source = value->sources[j]};
+            PDL_ADD(constants->sources, constants->count, constants->capacity,
+                    (struct pdl_constant_source){.source = value->sources[j]});
         }
     }
     if (function->is_entry && options->constant_param_count > 0) {
         const struct pdl_name *name = &module->names.names[function->name];
-        char *kernel = strndup(name->text, name->length);
-        if (kernel == NULL) {
-            return pdl_ptx_no_memory();
-        }
+        char *kernel = pdl_take((size_t)name->length + 1, 1);
+        memcpy(kernel, name->text, name->length);
         for (uint64_t i = 0; i < options->constant_param_count; i++) {
             for (uint32_t j = 0; j < function->parameter_count; j++) {
                 struct pdl_constant_source source;
@@ -297,40 +270,26 @@ pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_
                     continue;
                 }
                 pdl_inspection_counts(module->inspection, PDL_INSPECT_CONSTANT_PARAMS)[i]++;
-                if (!PDL_ARRAY_ROOM(constants->sources, constants->count, constants->capacity)) {
-                    free(kernel);
-                    return pdl_ptx_no_memory();
-                }
-                constants->sources[constants->count++] = source;
+                PDL_ADD(constants->sources, constants->count, constants->capacity, source);
             }
         }
-        free(kernel);
+        pdl_give_back(kernel);
     }
-    return PDL_SUCCESS;
 }
 
-pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const char *const *names)
+void pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
+                          const struct pdl_flow *flow, const char *const *names)
 {
     struct pdl_constants constants = {0};
     uint32_t kept = 0;
-    const pdl_status status =
-        pdl_constants_find(&constants, module, flow->body, flow->values, names);
-    for (uint32_t i = 0; i < effects->effect_count && status == PDL_SUCCESS; i++) {
+    pdl_constants_find(&constants, module, flow->body, flow->values, names);
+    for (uint32_t i = 0; i < effects->effect_count; i++) {
         const struct pdl_effect *effect = &effects->effects[i];
         if (effect->kind != PDL_EFFECT_READ || !pdl_constants_have(&constants, &effect->address)) {
             effects->effects[kept] = effects->effects[i];
             effects->decisions[kept++] = effects->decisions[i];
         }
     }
-    if (status == PDL_SUCCESS) {
-        effects->effect_count = kept;
-    }
-    pdl_constants_free(&constants);
-    return status;
-}
-
-void pdl_constants_free(struct pdl_constants *constants)
-{
-    free(constants->sources);
+    effects->effect_count = kept;
+    pdl_give_back(constants.sources);
 }

@@ -15,9 +15,8 @@ struct pdl_allows {
 };
 
 /* Notes the markers PDL_LINT_ALLOW() in a body. */
-pdl_status pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
-                           struct pdl_body *body);
-void pdl_allows_free(struct pdl_allows *allows);
+void pdl_allows_note(struct pdl_allows *allows, struct pdl_ptx_module *module,
+                     struct pdl_body *body);
 
 /* The marker, in the inspection, that allows a finding of the kernel of a name; or PDL_NONE. */
 uint32_t pdl_allows_find(const struct pdl_allows *allows, uint32_t kernel,
@@ -35,16 +34,15 @@ struct pdl_constants {
 };
 
 /* Finds them. `names` are the parameters' names or NULL. The arrays are used again. */
-pdl_status pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
-                              const struct pdl_body *body, const struct pdl_values *values,
-                              const char *const *names);
+void pdl_constants_find(struct pdl_constants *constants, const struct pdl_ptx_module *module,
+                        const struct pdl_body *body, const struct pdl_values *values,
+                        const char *const *names);
 /* Whether an address is of such memory only. */
 bool pdl_constants_have(const struct pdl_constants *constants, const struct pdl_value *address);
-void pdl_constants_free(struct pdl_constants *constants);
 
 /* Takes out the reads of memory that a marker PDL_CONSTANT_PARAM() in the body, or an option, says
  * nobody writes. `names` are the parameters' names or NULL. */
-pdl_status pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
-                                const struct pdl_flow *flow, const char *const *names);
+void pdl_constants_filter(struct pdl_effects *effects, const struct pdl_ptx_module *module,
+                          const struct pdl_flow *flow, const char *const *names);
 
 #endif /* PDL_INSPECT_MARKERS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is kept of a kernel's PTX to compare its machine code with. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "inspect/ptx/places.h"
 #include "inspect/rules/machine.h"
@@ -32,18 +32,13 @@ static bool is_open(const struct pdl_flow *flow, const struct pdl_block *block)
 }
 
 /* The blocks that can be come to without a wait if every branch may go either way. That is how machine code is read:
- * paths that conditions exclude must not look like loads that were moved. NULL if there is no memory. */
+ * paths that conditions exclude must not look like loads that were moved. */
 static uint8_t *find_open(const struct pdl_flow *flow)
 {
     const struct pdl_cfg *cfg = flow->cfg;
-    uint8_t *open = calloc((size_t)cfg->block_count + 1, 1);
-    uint32_t *stack = malloc(((size_t)cfg->block_count + 1) * sizeof(*stack));
+    uint8_t *open = pdl_take((size_t)cfg->block_count + 1, 1);
+    uint32_t *stack = pdl_take((size_t)cfg->block_count + 1, sizeof(*stack));
     uint32_t stacked = 0;
-    if (open == NULL || stack == NULL) {
-        free(open);
-        free(stack);
-        return NULL;
-    }
     if (cfg->block_count > 0) {
         open[0] = 1;
         stack[stacked++] = 0;
@@ -58,27 +53,22 @@ static uint8_t *find_open(const struct pdl_flow *flow)
             }
         }
     }
-    free(stack);
+    pdl_give_back(stack);
     return open;
 }
 
-static bool add(struct pdl_noted *noted, const struct pdl_noted_access *access)
+static void add(struct pdl_noted *noted, const struct pdl_noted_access *access)
 {
-    if (!PDL_ARRAY_ROOM(noted->accesses, noted->count, noted->capacity)) {
-        return false;
-    }
-    noted->accesses[noted->count++] = *access;
-    return true;
+    PDL_ADD(noted->accesses, noted->count, noted->capacity, *access);
 }
 
 /* The accesses of the body itself: the effects do not have those that are coherent and behind the wait. */
-static bool add_body(struct pdl_noted *noted, struct pdl_ptx_module *module,
+static void add_body(struct pdl_noted *noted, struct pdl_ptx_module *module,
                      const struct pdl_flow *flow)
 {
     const struct pdl_body *body = flow->body;
     uint8_t *open = find_open(flow);
-    bool ok = open != NULL;
-    for (uint32_t i = 0; i < body->instruction_count && ok; i++) {
+    for (uint32_t i = 0; i < body->instruction_count; i++) {
         const struct pdl_instruction *instruction = &body->instructions[i];
         struct pdl_noted_access access = {
             .line = instruction->line,
@@ -92,24 +82,21 @@ static bool add_body(struct pdl_noted *noted, struct pdl_ptx_module *module,
         }
         noted->tables = noted->tables || table;
         access.table = table;
-        access.places =
-            pdl_places_chain(module, body, instruction->place, &access.place_count, &ok);
-        ok = ok && add(noted, &access);
+        access.places = pdl_places_chain(module, body, instruction->place, &access.place_count);
+        add(noted, &access);
     }
-    free(open);
-    return ok;
+    pdl_give_back(open);
 }
 
-pdl_status pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow *flow,
-                            const struct pdl_effects *effects)
+void pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow *flow,
+                      const struct pdl_effects *effects)
 {
     pdl_inspection *inspection = module->inspection;
     struct pdl_noted noted = {.kernel = inspection->kernel_count - 1, .other_early = effects->cut};
-    bool ok = true;
     if (!inspection->in_container || !flow->waits) {
-        return PDL_SUCCESS;
+        return;
     }
-    for (uint32_t i = 0; i < effects->effect_count && ok; i++) {
+    for (uint32_t i = 0; i < effects->effect_count; i++) {
         const struct pdl_effect *effect = &effects->effects[i];
         if (effect->kind != PDL_EFFECT_READ && effect->kind != PDL_EFFECT_WRITE) {
             noted.other_early = true;
@@ -122,14 +109,15 @@ pdl_status pdl_machine_note(struct pdl_ptx_module *module, const struct pdl_flow
             .place_count = effect->place_count,
             .places = effect->places,
         };
-        ok = add(&noted, &access);
+        add(&noted, &access);
     }
-    ok = ok && add_body(&noted, module, flow) &&
-         PDL_ARRAY_ROOM(inspection->noted, inspection->noted_count, inspection->noted_capacity);
-    if (!ok) {
-        free(noted.accesses);
-        return pdl_ptx_no_memory();
+    add_body(&noted, module, flow);
+    struct pdl_noted_access *made = noted.accesses;
+    const size_t size = noted.count * sizeof(*made);
+    noted.accesses = pdl_arena_alloc(&inspection->arena, size);
+    if (size > 0) {
+        memcpy(noted.accesses, made, size);
     }
-    inspection->noted[inspection->noted_count++] = noted;
-    return PDL_SUCCESS;
+    pdl_give_back(made);
+    PDL_KEEP(inspection->noted, inspection->noted_count, inspection->noted_capacity, noted);
 }

@@ -41,12 +41,11 @@ static bool is_untraced(const struct pdl_report *report, const struct pdl_instru
 }
 
 /* The branches that lead around the wait for good. */
-pdl_status pdl_report_ways_around(struct pdl_report *report)
+void pdl_report_ways_around(struct pdl_report *report)
 {
-    pdl_status status = PDL_SUCCESS;
     const struct pdl_instruction *first_exit = NULL;
     uint32_t exits = 0;
-    for (uint32_t i = 0; i < report->flow->decision_count && status == PDL_SUCCESS; i++) {
+    for (uint32_t i = 0; i < report->flow->decision_count; i++) {
         const struct pdl_decision *decision = &report->flow->decisions[i];
         const struct pdl_block *block = &report->flow->cfg->blocks[decision->block];
         const bool touched = report->effects->touched[i];
@@ -58,7 +57,7 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
             /* Launches that were seen may well be those that set the flag. */
             const bool always =
                 report->launched == PDL_HOW_SAID_OVERLAPPED || is_named_number(report, decision);
-            status = pdl_report_add_at(
+            pdl_report_add_at(
                 report, PDL_LINT_NO_WAIT, always ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
                 "the kernel waits only if a condition that is the same for all threads holds",
                 "launch it with overlap only where it waits");
@@ -77,7 +76,7 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
         const bool no_turn = report->effects->wait_in_loop.count == report->effects->wait.count &&
                              !block->in_loop && !report->module->debug;
         const bool sure = touched && !no_turn && !is_untraced(report, at);
-        status = pdl_report_add_at(
+        pdl_report_add_at(
             report, PDL_LINT_NO_WAIT, sure ? PDL_LINT_WARNING : PDL_LINT_NOTE, at, 1,
             touched
                 ? "all threads may bypass the wait here, and then access global memory or trigger"
@@ -86,51 +85,48 @@ pdl_status pdl_report_ways_around(struct pdl_report *report)
             touched ? "wait on every path, or launch without overlap when this path is taken"
                     : "wait on every path");
     }
-    if (exits > 0 && status == PDL_SUCCESS) {
-        status = pdl_report_add_at(report, PDL_LINT_EXIT_BEFORE_WAIT, PDL_LINT_NOTE, first_exit,
-                                   exits, "some threads leave here without the wait",
-                                   "no change is needed if other threads of the grid wait, and "
-                                   "these touch no memory of earlier kernels");
+    if (exits > 0) {
+        pdl_report_add_at(report, PDL_LINT_EXIT_BEFORE_WAIT, PDL_LINT_NOTE, first_exit, exits,
+                          "some threads leave here without the wait",
+                          "no change is needed if other threads of the grid wait, and "
+                          "these touch no memory of earlier kernels");
     }
-    return status;
 }
 
 /* A kernel whose only wait can be in code that is not here. */
-static pdl_status waits_elsewhere(struct pdl_report *report)
+static void waits_elsewhere(struct pdl_report *report)
 {
     const bool overlapped =
         report->launched == PDL_HOW_SAID_OVERLAPPED || report->launched == PDL_HOW_SEEN_OVERLAPPED;
     const uint32_t name = report->effects->unknown_name;
     const struct pdl_name *text = name != PDL_NONE ? &report->module->names.names[name] : NULL;
     const char *where =
-        text == NULL
-            ? "code that is called through a pointer"
-            : pdl_arena_format(pdl_report_arena(report), "'%.*s', whose code is not available",
-                               (int)(text->length < 200 ? text->length : 200), text->text);
+        text == NULL ? "code that is called through a pointer"
+                     : pdl_report_text(report, "'%.*s', whose code is not available",
+                                       (int)(text->length < 200 ? text->length : 200), text->text);
     const char *message =
-        where == NULL ? NULL
-                      : pdl_arena_format(pdl_report_arena(report),
-                                         overlapped ? "the kernel is launched with overlap, and "
-                                                      "may wait only in %s"
-                                                    : "the kernel may wait only in %s",
-                                         where);
-    return pdl_report_add_at(
+        pdl_report_text(report,
+                        overlapped ? "the kernel is launched with overlap, and may wait only in %s"
+                                   : "the kernel may wait only in %s",
+                        where);
+    pdl_report_add_at(
         report, PDL_LINT_NO_WAIT, overlapped ? PDL_LINT_WARNING : PDL_LINT_NOTE, NULL, 1, message,
         overlapped ? "wait in the kernel itself, or check the program that it is linked to"
                    : "check the called code, or the program that it is linked to");
 }
 
-pdl_status pdl_report_never_waits(struct pdl_report *report)
+void pdl_report_never_waits(struct pdl_report *report)
 {
     const struct pdl_mention *trigger = &report->effects->trigger;
     if (report->effects->out == 0) {
-        return PDL_SUCCESS; /* what always traps does nothing */
+        return; /* what always traps does nothing */
     }
     if (report->effects->unknown) {
-        return waits_elsewhere(report);
+        waits_elsewhere(report);
+        return;
     }
     if (trigger->count > 0) {
-        return pdl_report_add_at(
+        pdl_report_add_at(
             report, PDL_LINT_NO_WAIT,
             report->launched == PDL_HOW_SEEN_OVERLAPPED ? PDL_LINT_ERROR : PDL_LINT_WARNING,
             trigger->instruction, trigger->count,
@@ -138,6 +134,7 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
             "and the next one's wait does not cover them",
             "execute PDL_WAIT() or cudaGridDependencySynchronize() on every path, or remove the "
             "trigger and launch it without overlap");
+        return;
     }
     static const struct {
         pdl_lint_level level;
@@ -152,30 +149,28 @@ pdl_status pdl_report_never_waits(struct pdl_report *report)
                                      "the kernel was launched with overlap and never waits"},
     };
     const pdl_lint_level level = kinds[report->launched].level;
-    return pdl_report_add_at(
-        report, PDL_LINT_NO_WAIT, level, NULL, 1, kinds[report->launched].message,
-        level > PDL_LINT_NOTE ? "execute PDL_WAIT() or cudaGridDependencySynchronize() on every "
-                                "path, or launch it without overlap"
-                              : "launch it without overlap");
+    pdl_report_add_at(report, PDL_LINT_NO_WAIT, level, NULL, 1, kinds[report->launched].message,
+                      level > PDL_LINT_NOTE
+                          ? "execute PDL_WAIT() or cudaGridDependencySynchronize() on every "
+                            "path, or launch it without overlap"
+                          : "launch it without overlap");
 }
 
-pdl_status pdl_report_too_old(struct pdl_report *report)
+void pdl_report_too_old(struct pdl_report *report)
 {
     const struct pdl_effects *effects = report->effects;
     const struct pdl_mention *mention =
         effects->wait.count > 0 ? &effects->wait : &effects->trigger;
     if (mention->count > 0) {
-        return pdl_report_add_at(
+        pdl_report_add_at(
             report, PDL_LINT_COMPILED_OUT, PDL_LINT_ERROR, mention->instruction, mention->count,
             "griddepcontrol needs sm_90, and this code is for less: it cannot be assembled",
             "compile for sm_90 or newer, or guard the instruction with __CUDA_ARCH__");
-    }
-    if (report->launched == PDL_HOW_SAID_OVERLAPPED) {
-        return pdl_report_add_at(
+    } else if (report->launched == PDL_HOW_SAID_OVERLAPPED) {
+        pdl_report_add_at(
             report, PDL_LINT_COMPILED_OUT, PDL_LINT_WARNING, NULL, 1,
             "the kernel is launched with overlap, and compiled for less than sm_90: its "
             "waits are not in the code",
             "compile it for sm_90 or newer, or launch it without overlap");
     }
-    return PDL_SUCCESS;
 }

@@ -6,22 +6,12 @@
 
 #include "inspect/ptx/places.h"
 
-struct pdl_arena *pdl_report_arena(const struct pdl_report *report)
-{
-    return &report->module->inspection->arena;
-}
-
 /* ---- findings ----------------------------------------------------------------------------------- */
 
-pdl_status pdl_report_add(struct pdl_report *report, pdl_lint_finding finding)
+void pdl_report_add(struct pdl_report *report, pdl_lint_finding finding)
 {
-    if (finding.message == NULL || finding.advice == NULL ||
-        !PDL_ARRAY_ROOM(report->findings, report->count, report->capacity)) {
-        return pdl_ptx_no_memory();
-    }
     finding.kernel = report->module->inspection->kernel_count - 1;
-    report->findings[report->count++] = finding;
-    return PDL_SUCCESS;
+    PDL_ADD(report->findings, report->count, report->capacity, finding);
 }
 
 /* A finding at an effect, without what it says. */
@@ -36,11 +26,10 @@ pdl_lint_finding pdl_report_finding(const struct pdl_effect *effect, pdl_lint_le
 }
 
 /* A finding at an instruction of the kernel's own body; the kernel's beginning if it is NULL. */
-pdl_status pdl_report_add_at(struct pdl_report *report, pdl_lint_rule rule, pdl_lint_level level,
-                             const struct pdl_instruction *instruction, uint32_t count,
-                             const char *message, const char *advice)
+void pdl_report_add_at(struct pdl_report *report, pdl_lint_rule rule, pdl_lint_level level,
+                       const struct pdl_instruction *instruction, uint32_t count,
+                       const char *message, const char *advice)
 {
-    bool ok = true;
     pdl_lint_finding finding = {
         .message = message,
         .advice = advice,
@@ -58,20 +47,20 @@ pdl_status pdl_report_add_at(struct pdl_report *report, pdl_lint_rule rule, pdl_
         finding.line = instruction->line;
         finding.column = instruction->column;
         finding.places = pdl_places_chain(report->module, report->flow->body, instruction->place,
-                                          &finding.place_count, &ok);
+                                          &finding.place_count);
     }
-    return ok ? pdl_report_add(report, finding) : pdl_ptx_no_memory();
+    pdl_report_add(report, finding);
 }
 
-pdl_status pdl_report_add_mention(struct pdl_report *report, pdl_lint_rule rule,
-                                  const struct pdl_mention *mention, const char *message,
-                                  const char *advice)
+void pdl_report_add_mention(struct pdl_report *report, pdl_lint_rule rule,
+                            const struct pdl_mention *mention, const char *message,
+                            const char *advice)
 {
     if (mention->count == 0) {
-        return PDL_SUCCESS;
+        return;
     }
-    return pdl_report_add_at(report, rule, pdl_lint_rule_level(rule), mention->instruction,
-                             mention->count, message, advice);
+    pdl_report_add_at(report, rule, pdl_lint_rule_level(rule), mention->instruction, mention->count,
+                      message, advice);
 }
 
 /* ---- handing over ------------------------------------------------------------------------------- */
@@ -154,11 +143,11 @@ static bool needs_overlap(int32_t rule)
 }
 
 /* Joins the findings that are one, and adds them to the inspection by line. */
-pdl_status pdl_report_hand_over(struct pdl_report *report)
+void pdl_report_hand_over(struct pdl_report *report)
 {
     uint32_t kept = 0;
     if (report->count == 0) {
-        return PDL_SUCCESS;
+        return;
     }
     qsort(report->findings, report->count, sizeof(*report->findings), compare_findings);
     for (uint32_t i = 1; i < report->count; i++) {
@@ -181,10 +170,7 @@ pdl_status pdl_report_hand_over(struct pdl_report *report)
             report->findings[i].suppressed = "the kernel is launched without overlap only";
             report->findings[i].plain = 1;
         }
-        if (!pdl_report_headline(report, &report->findings[i]) ||
-            !pdl_inspection_add_finding(inspection, &report->findings[i])) {
-            return pdl_ptx_no_memory();
-        }
+        pdl_report_headline(report, &report->findings[i]);
+        pdl_inspection_add_finding(inspection, &report->findings[i]);
     }
-    return PDL_SUCCESS;
 }

@@ -4,13 +4,11 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "code/unit_name.h"
-#include "core/array.h"
 
 #define SIZE_LIMIT ((size_t)16 << 20)
 /* The line is that of the function's name, and the parameters follow. */
@@ -23,78 +21,62 @@
 #define READ_LIMIT ((size_t)256 << 20)
 
 /* Notes where the lines begin. */
-static bool find_lines(struct pdl_source_file *file)
+static void find_lines(struct pdl_source_file *file)
 {
     const char *at = file->text;
     size_t capacity = 0;
     while (at != NULL) {
-        if (!PDL_ARRAY_ROOM(file->lines, file->line_count, capacity)) {
-            return false;
-        }
-        file->lines[file->line_count++] = (uint32_t)(at - file->text);
+        PDL_ADD(file->lines, file->line_count, capacity, (uint32_t)(at - file->text));
         at = memchr(at, '\n', file->size - (size_t)(at - file->text));
         at = at != NULL ? at + 1 : NULL;
     }
-    return true;
 }
 
-static void forget(struct pdl_source_file *file)
-{
-    free(file->path);
-    free(file->text);
-    free(file->lines);
-    *file = (struct pdl_source_file){.read = file->read, .no_memory = file->no_memory};
-}
-
-static bool read_file(struct pdl_source_file *file, const char *path)
+/* Reads a regular file of a size that is known; false if it cannot be read. A path of the input's: it may
+ * be a pipe. */
+static bool read_whole(const char *path, char *text, size_t size)
 {
     struct stat about;
-    bool whole = false;
-    if (file->path != NULL && strcmp(file->path, path) == 0) {
-        return file->text != NULL;
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool whole = opened >= 0 && fstat(opened, &about) == 0 && S_ISREG(about.st_mode) &&
+                 (size_t)about.st_size == size;
+    for (size_t done = 0; whole && done < size;) {
+        const ssize_t part = read(opened, text + done, size - done);
+        whole = part > 0;
+        done += whole ? (size_t)part : 0;
     }
-    forget(file);
-    file->path = strdup(path);
-    file->no_memory = file->no_memory || file->path == NULL;
-    /* A path of the input's: it may be a pipe. */
-    const int opened = file->path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    FILE *stream = opened >= 0 ? fdopen(opened, "rb") : NULL;
-    if (stream == NULL || fstat(opened, &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_size <= 0 || (size_t)about.st_size > SIZE_LIMIT ||
-        file->read + (size_t)about.st_size > READ_LIMIT) {
-        goto close;
-    }
-    const size_t size = (size_t)about.st_size;
-    file->read += size;
-    file->size = size;
-    file->text = calloc(size + 1, 1);
-    if (file->text == NULL) {
-        file->no_memory = true;
-        goto close;
-    }
-    whole = fread(file->text, 1, size, stream) == size;
-    if (whole && !find_lines(file)) {
-        file->no_memory = true;
-        whole = false;
-    }
-    if (!whole) {
-        free(file->text);
-        file->text = NULL;
-    }
-
-close:
-    if (stream != NULL) {
-        (void)fclose(stream);
-    } else if (opened >= 0) {
+    if (opened >= 0) {
         (void)close(opened);
     }
     return whole;
 }
 
-void pdl_source_free(struct pdl_source_file *file)
+static bool read_file(struct pdl_source_file *file, const char *path)
 {
-    forget(file);
-    file->read = 0;
+    struct stat about;
+    if (file->path != NULL && strcmp(file->path, path) == 0) {
+        return file->text != NULL;
+    }
+    pdl_give_back(file->path);
+    pdl_give_back(file->text);
+    pdl_give_back(file->lines);
+    *file = (struct pdl_source_file){.read = file->read};
+    file->path = pdl_take(strlen(path) + 1, 1);
+    memcpy(file->path, path, strlen(path));
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 ||
+        (size_t)about.st_size > SIZE_LIMIT || file->read + (size_t)about.st_size > READ_LIMIT) {
+        return false;
+    }
+    file->size = (size_t)about.st_size;
+    file->read += file->size;
+    file->text = pdl_take(file->size + 1, 1);
+    if (!read_whole(path, file->text, file->size)) {
+        pdl_give_back(file->text);
+        file->text = NULL;
+        return false;
+    }
+    find_lines(file);
+    return true;
 }
 
 /* Whether a character is part of a name or a number. */
@@ -126,8 +108,7 @@ static const char *skip_quoted(const char *at)
 
 /* The name in one parameter's declaration, which ends at `end`: the last word in front of `=`, `[`
  * or the end. NULL if there is none. */
-static const char *declared_name(struct pdl_source_file *file, struct pdl_arena *arena,
-                                 const char *start, const char *end)
+static const char *declared_name(struct pdl_arena *arena, const char *start, const char *end)
 {
     const char *name = NULL;
     size_t length = 0;
@@ -153,23 +134,16 @@ static const char *declared_name(struct pdl_source_file *file, struct pdl_arena 
     if (name == NULL || length > PDL_SOURCE_NAME_MAX || isdigit((unsigned char)*name)) {
         return NULL;
     }
-    const char *copy = pdl_arena_copy(arena, name, length);
-    file->no_memory = file->no_memory || copy == NULL;
-    return copy;
+    return pdl_arena_copy(arena, name, length);
 }
 
 /* Reads `(…)` from behind its bracket. */
-static const char **read_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
-                                    const char *at, uint32_t count)
+static const char **read_parameters(struct pdl_arena *arena, const char *at, uint32_t count)
 {
     const char **names = pdl_arena_alloc(arena, ((size_t)count + 1) * sizeof(*names));
     const char *start = at;
     uint32_t found = 0;
     int depth = 0;
-    if (names == NULL) {
-        file->no_memory = true;
-        return NULL;
-    }
     for (;;) {
         const char *behind = skip_quoted(at);
         if (behind != at) {
@@ -184,7 +158,7 @@ static const char **read_parameters(struct pdl_source_file *file, struct pdl_are
             if (found == count) {
                 return NULL;
             }
-            names[found] = declared_name(file, arena, start, at);
+            names[found] = declared_name(arena, start, at);
             if (names[found++] == NULL) {
                 return NULL;
             }
@@ -276,7 +250,7 @@ const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pd
         found =
             find_function(file, (size_t)(at - first) > NEAR ? at - NEAR : first, at, name, true);
     }
-    const char **names = found != NULL ? read_parameters(file, arena, found + 1, count) : NULL;
+    const char **names = found != NULL ? read_parameters(arena, found + 1, count) : NULL;
     *stop = cut;
     return names;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inspect/arena.h"
+#include "inspect/memory.h"
 
 /* Longer names are not looked for. */
 #define PDL_SOURCE_NAME_MAX 200
@@ -18,8 +18,7 @@ struct pdl_source_file {
     uint32_t *lines; /* where they begin */
     size_t size;
     uint32_t line_count;
-    size_t read;    /* bytes of all files so far */
-    bool no_memory; /* something is not known for that reason */
+    size_t read; /* bytes of all files so far */
 };
 
 /* The names of the `count` parameters of the function whose mangled name is `name` and which begins
@@ -27,7 +26,5 @@ struct pdl_source_file {
 const char *const *pdl_source_parameters(struct pdl_source_file *file, struct pdl_arena *arena,
                                          const char *path, uint32_t line, const char *name,
                                          uint32_t count);
-
-void pdl_source_free(struct pdl_source_file *file);
 
 #endif /* PDL_INSPECT_SOURCE_H */

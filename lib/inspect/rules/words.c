@@ -37,10 +37,10 @@ static const char *parameter_text(const struct pdl_report *report, const struct 
     } else {
         (void)snprintf(within, sizeof(within), "a pointer in ");
     }
-    return name != NULL ? pdl_arena_format(pdl_report_arena(report), "%sparameter '%s' (%u%s)",
-                                           within, name, number, ordinal_suffix(number))
-                        : pdl_arena_format(pdl_report_arena(report), "%sthe %u%s parameter", within,
-                                           number, ordinal_suffix(number));
+    return name != NULL ? pdl_report_text(report, "%sparameter '%s' (%u%s)", within, name, number,
+                                          ordinal_suffix(number))
+                        : pdl_report_text(report, "%sthe %u%s parameter", within, number,
+                                          ordinal_suffix(number));
 }
 
 /* The byte of the pointer in the parameter; -1 if it is not known, or is not one. */
@@ -66,8 +66,8 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
     }
     if (source->kind == PDL_SOURCE_VARIABLE) {
         const struct pdl_name *name = &names[source->index];
-        return pdl_arena_format(pdl_report_arena(report), " in or through the variable '%.*s'",
-                                (int)(name->length < 200 ? name->length : 200), name->text);
+        return pdl_report_text(report, " in or through the variable '%.*s'",
+                               (int)(name->length < 200 ? name->length : 200), name->text);
     }
     if (source->index >= report->flow->body->function->parameter_count) {
         return "";
@@ -78,13 +78,9 @@ const char *pdl_report_address(const struct pdl_report *report, const struct pdl
         finding->parameter_name = report->names != NULL ? report->names[source->index] : NULL;
         finding->parameter_offset = offset_of(address);
     }
-    if (parameter == NULL) {
-        return NULL;
-    }
-    return pdl_arena_format(pdl_report_arena(report), " through %s%s%s",
-                            source->kind == PDL_SOURCE_POINTEE ? "a pointer loaded through " : "",
-                            parameter,
-                            address->count > 1 || address->untraced ? " or another" : "");
+    return pdl_report_text(report, " through %s%s%s",
+                           source->kind == PDL_SOURCE_POINTEE ? "a pointer loaded through " : "",
+                           parameter, address->count > 1 || address->untraced ? " or another" : "");
 }
 
 /* Whether an address may be any pointer of a parameter. */
@@ -98,7 +94,7 @@ static bool may_be_any(const struct pdl_value *address, uint32_t parameter)
     return any;
 }
 
-/* "--constant-param t+8" for each pointer; NULL if there is no memory. `all` is set if one means a whole struct. */
+/* "--constant-param t+8" for each pointer. `all` is set if one means a whole struct. */
 static const char *options_of(const struct pdl_report *report, const struct pdl_value *address,
                               bool *all)
 {
@@ -118,20 +114,17 @@ static const char *options_of(const struct pdl_report *report, const struct pdl_
                 (void)snprintf(part, sizeof(part), "+%d", source->offset);
             }
         }
-        said[count] = pdl_arena_format(pdl_report_arena(report), "--constant-param %s%s",
-                                       name != NULL ? name : number, part);
-        while (said[count] != NULL && strcmp(said[same], said[count]) != 0) {
+        said[count] =
+            pdl_report_text(report, "--constant-param %s%s", name != NULL ? name : number, part);
+        while (strcmp(said[same], said[count]) != 0) {
             same++;
         }
         if (same < count) {
             continue;
         }
-        text = said[count] == NULL ? NULL
-                                   : pdl_arena_format(pdl_report_arena(report), "%s%s%s", text,
-                                                      count > 0 ? " " : "", said[count]);
-        if (text == NULL) {
-            return NULL;
-        }
+        text = said[count] == NULL
+                   ? NULL
+                   : pdl_report_text(report, "%s%s%s", text, count > 0 ? " " : "", said[count]);
         count++;
     }
     return text;
@@ -154,10 +147,10 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
         return ""; /* nothing that could be said covers it */
     }
     if (loaded == address->count) {
-        return pdl_arena_format(pdl_report_arena(report),
-                                "%sPDL_CONSTANT_PARAM() with the pointer, which holds for all "
-                                "pointers loaded through the same one",
-                                before);
+        return pdl_report_text(report,
+                               "%sPDL_CONSTANT_PARAM() with the pointer, which holds for all "
+                               "pointers loaded through the same one",
+                               before);
     }
     if (passed != address->count) {
         return "";
@@ -168,12 +161,9 @@ const char *pdl_report_constant_advice(const struct pdl_report *report,
     if (!all) {
         const bool one = address->count == 1 && finding->parameter_name != NULL &&
                          parameter_size(report, &address->sources[0]) <= 8;
-        marker = one ? pdl_arena_format(pdl_report_arena(report), "PDL_CONSTANT_PARAM(%s), ",
-                                        finding->parameter_name)
+        marker = one ? pdl_report_text(report, "PDL_CONSTANT_PARAM(%s), ", finding->parameter_name)
                      : "PDL_CONSTANT_PARAM() with the pointer, ";
     }
-    return options == NULL || marker == NULL
-               ? NULL
-               : pdl_arena_format(pdl_report_arena(report), "%s%s%s%s", before, marker, options,
-                                  all ? ", which holds for all pointers in it" : "");
+    return pdl_report_text(report, "%s%s%s%s", before, marker, options,
+                           all ? ", which holds for all pointers in it" : "");
 }
