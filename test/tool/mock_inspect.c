@@ -110,8 +110,7 @@ static void add_image(pdl_inspection *inspection, const struct line *line, const
     if (suffix != NULL) {
         image.target_suffix = suffix[0];
     }
-    uint32_t index;
-    (void)pdl_inspection_add_image(inspection, &image, &index);
+    pdl_inspection_add_image(inspection, &image);
 }
 
 static pdl_inspect_place *make_place(pdl_inspection *inspection, const struct line *line)
@@ -163,7 +162,7 @@ static void add_kernel(pdl_inspection *inspection, const struct line *line)
     if (line->texts[0] != NULL) {
         kernel.place = make_place(inspection, line);
     }
-    (void)pdl_inspection_add_kernel(inspection, &kernel, &info);
+    pdl_inspection_add_kernel(inspection, &kernel, &info);
 }
 
 static void read_finding(pdl_inspection *inspection, const struct line *line)
@@ -183,7 +182,7 @@ static void read_finding(pdl_inspection *inspection, const struct line *line)
                                 .count = (uint32_t)number_of(line, "count", 1)};
     finding.level = level_of(value_of(line, "level"));
     finding.machine = line->texts[4];
-    (void)pdl_inspection_add_finding(inspection, &finding);
+    pdl_inspection_add_finding(inspection, &finding);
 }
 
 enum { PLACES = 20 };
@@ -233,7 +232,7 @@ static void add_options(pdl_inspection *inspection, const pdl_inspect_options *o
                                       .level = PDL_LINT_NOTE,
                                       .kernel = inspection->kernel_count - 1,
                                       .parameter = -1};
-    (void)pdl_inspection_add_finding(inspection, &finding);
+    pdl_inspection_add_finding(inspection, &finding);
 }
 
 static void add_marker(pdl_inspection *inspection, const struct line *line)
@@ -241,8 +240,9 @@ static void add_marker(pdl_inspection *inspection, const struct line *line)
     const pdl_lint_suppression marker = {.origin = line->texts[0],
                                          .text = line->texts[1],
                                          .reason = line->texts[2],
+                                         .size = (uint32_t)sizeof(marker),
                                          .used = (uint32_t)number_of(line, "used", 0)};
-    (void)pdl_inspection_add_marker(inspection, &marker);
+    PDL_KEEP(inspection->markers, inspection->marker_count, inspection->marker_capacity, marker);
 }
 
 static pdl_status fail(const struct line *line)
@@ -294,6 +294,7 @@ pdl_status pdl_inspect_memory(const void *bytes, size_t size, const char *name,
                               const pdl_inspect_options *options, pdl_inspection **result)
 {
     pdl_inspection *inspection = calloc(1, sizeof(*inspection));
+    inspection->arena.lasts = true;
     name = pdl_arena_copy(&inspection->arena, name, strlen(name));
     char *text = pdl_arena_copy(&inspection->arena, bytes, size);
     pdl_status status = PDL_SUCCESS;
