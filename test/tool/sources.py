@@ -456,14 +456,19 @@ class Ends(Case):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         ) as tool:
-            named = self.path("../log.pid")
-            self.wait_for(lambda: os.path.exists(named) and open(named, encoding="ascii").read().endswith("\n"), "a compiler")
-            with open(named, encoding="ascii") as file:
-                process = int(file.read())
-            self.assertFalse(self.is_gone(process))
+            named, processes = self.path("../log.pid"), []
+
+            def started():
+                if os.path.exists(named):
+                    with open(named, encoding="ascii") as file:
+                        processes[:] = file.read().split("\n")[:-1]
+                return len(processes) == 2
+
+            self.wait_for(started, "two compilers")
+            self.assertFalse(any(map(self.is_gone, processes)))
             tool.send_signal(number)
             self.assertEqual(tool.wait(30), -number)
-            self.wait_for(lambda: self.is_gone(process), "the compiler is there")
+            self.wait_for(lambda: all(map(self.is_gone, processes)), "a compiler is there")
             self.wait_for(lambda: os.listdir(self.path("../tmp")) == [], "the folder is there")
             self.assertEqual(tool.stdout.read(), b"")
 

@@ -69,7 +69,7 @@ def main():
         with open(os.path.join(os.environ["TMPDIR"], "left"), "w", encoding="ascii"):
             pass
         with subprocess.Popen(["sleep", "300"]) as sleeper:
-            with open(os.environ["STAND_IN_LOG"] + ".pid", "w", encoding="ascii") as file:
+            with open(os.environ["STAND_IN_LOG"] + ".pid", "a", encoding="ascii") as file:
                 file.write(f"{sleeper.pid}\n")
             sleeper.wait()
     time.sleep(float(os.environ.get("STAND_IN_SECONDS", "0")))

@@ -205,6 +205,12 @@ const pdl_inspect_place *pdl_places_first(struct pdl_ptx_module *module,
 
 static const pdl_inspect_place gap = {.size = (uint32_t)sizeof(gap)};
 
+/* How many of a chain's places are shown. */
+static uint32_t in_chain(uint32_t count)
+{
+    return count < PDL_CHAIN_MAX ? count : PDL_CHAIN_MAX;
+}
+
 const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
                                                 const pdl_inspect_place *const *inner,
                                                 uint32_t inner_count,
@@ -212,7 +218,7 @@ const pdl_inspect_place *const *pdl_places_join(struct pdl_arena *arena,
                                                 uint32_t outer_count, uint32_t *count)
 {
     const uint32_t all = inner_count + outer_count;
-    const uint32_t kept = all < PDL_CHAIN_MAX ? all : PDL_CHAIN_MAX;
+    const uint32_t kept = in_chain(all);
     const pdl_inspect_place **made = pdl_arena_alloc(arena, (kept + 1) * sizeof(*made));
     for (uint32_t i = 0; i < kept; i++) {
         const uint32_t from = all > PDL_CHAIN_MAX && i > ENDS ? i + all - PDL_CHAIN_MAX : i;
@@ -240,7 +246,7 @@ const pdl_inspect_place *const *pdl_places_chain(struct pdl_ptx_module *module,
     if (asked->depth == 0) {
         link_places(body);
     }
-    const uint32_t length = asked->depth < PDL_CHAIN_MAX ? asked->depth : PDL_CHAIN_MAX;
+    const uint32_t length = in_chain(asked->depth);
     const pdl_inspect_place **made =
         pdl_arena_alloc(&module->inspection->arena, length * sizeof(*made));
     struct pdl_place *at = asked;
