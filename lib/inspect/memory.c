@@ -43,8 +43,11 @@ pdl_status pdl_attempt(void (*work)(void *context), void *context)
     current = &attempt;
     run(&attempt, work, context);
     current = attempt.outer;
-    while (attempt.taken.next != &attempt.taken) {
-        pdl_give_back(attempt.taken.next + 1);
+    struct link *link = attempt.taken.next;
+    while (link != &attempt.taken) {
+        struct link *next = link->next;
+        free(link);
+        link = next;
     }
     return attempt.status;
 }

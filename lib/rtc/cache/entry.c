@@ -201,13 +201,14 @@ static void pass_key(struct walk *walk, struct pdl_rtc_key *key)
 
 static void pass_kernel(struct walk *walk, struct pdl_rtc_image_kernel *kernel)
 {
+    const bool reading = walk->from != NULL;
     uint32_t named = kernel->expression != NULL;
     char *expression = named ? kernel->expression : (char *)"";
     bool wrong = false;
     pass_32(walk, &named);
     pass_string(walk, &expression);
     pass_string(walk, &kernel->name);
-    if (walk->from != NULL) {
+    if (reading) {
         kernel->info = pdl_code_info(kernel->name);
         kernel->expression = expression;
         if (named == 0) {

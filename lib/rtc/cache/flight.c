@@ -132,7 +132,11 @@ bool pdl_rtc_flight_land(struct pdl_rtc_flights *flights, const struct pdl_rtc_f
 {
     (void)pthread_mutex_lock(&flights->lock);
     struct text **at = find(flights, flight->key);
-    struct text *text = *at; /* it is there, as the caller makes it */
+    struct text *text = *at;
+    if (text == NULL) { /* only the maker's own thread removes it */
+        (void)pthread_mutex_unlock(&flights->lock);
+        return false;
+    }
     const bool kept = kernel == NULL || add_loaded(flights, &text->loaded, flight->name, kernel);
     if (text->image == NULL && image != NULL && image->code_size <= max_code - flights->code) {
         text->image = pdl_rtc_image_retain(image);
