@@ -7,7 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct pdl_rtc_sequence *)NULL)->states[0]),
+_Static_assert(2 * sizeof(XXH3_state_t) + _Alignof(XXH3_state_t) - 1 <=
+                   sizeof(struct pdl_rtc_sequence),
                "a sequence has room for xxHash's states");
 
 static struct pdl_rtc_hash from_xxhash(XXH128_hash_t hash)
@@ -27,7 +28,8 @@ uint64_t pdl_rtc_hash_short(const void *bytes, size_t size, uint64_t seed)
 
 static XXH3_state_t *state_of(struct pdl_rtc_sequence *sequence, size_t i)
 {
-    return (XXH3_state_t *)(void *)sequence->states[i];
+    const size_t before = -(uintptr_t)sequence->states % _Alignof(XXH3_state_t);
+    return (XXH3_state_t *)(void *)(sequence->states + before) + i;
 }
 
 static void add(struct pdl_rtc_sequence *sequence, const void *bytes, size_t size)

@@ -23,9 +23,11 @@ static inline bool pdl_rtc_hash_equal(struct pdl_rtc_hash a, struct pdl_rtc_hash
     return a.high == b.high && a.low == b.low;
 }
 
-/* A sequence: no two different ones give the same bytes. */
+/* A sequence: no two different ones give the same bytes. It must not be copied. */
 struct pdl_rtc_sequence {
-    _Alignas(64) unsigned char states[2][640]; /* xxHash's, with the two seeds */
+    /* xxHash's, with the two seeds, from an address that is a multiple of 64. The type is not aligned so: GCC 12's
+     * AddressSanitizer does not align such variables on its stack. */
+    unsigned char states[2 * 640 + 63];
 };
 
 void pdl_rtc_sequence_begin(struct pdl_rtc_sequence *sequence);
