@@ -139,7 +139,8 @@ def check_stored(toolkit, name, path, kinds, expected, code=0):
     if missing:
         fail(f"{name}: no entry of kind {', '.join(NAMES[kind] for kind in missing)} in {path}")
     document, _ = toolkit.inspect(path, code)
-    found = images(document)
+    # The device linker may add cubins without kernels to a program.
+    found = [line for line in images(document) if expected is None or len(line.split(" ")) > 3]
     if expected is not None and found != expected:
         fail(f"{name}: images\n  " + "\n  ".join(found) + "\nnot\n  " + "\n  ".join(expected))
     print(f"{name}: {len(found)} images")
