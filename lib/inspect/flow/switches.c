@@ -374,4 +374,8 @@ void pdl_flow_find_switches(struct pdl_flow *flow)
         }
     }
     flow->switched = search.found;
+    pdl_give_back(search.sides.reached);
+    pdl_give_back(search.sides.queue);
+    pdl_give_back(search.sides.keys[0]);
+    pdl_give_back(search.sides.keys[1]);
 }
